@@ -1,0 +1,1 @@
+"""VisualPatchWorld: readable programs of how a world evolves under action, from experiments and traces, and planning with them."""

@@ -1,0 +1,81 @@
+"""What a domain folder offers, and how domains are found: by looking, never by a list of names."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import pkgutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from visualpatchworld import domains as _bundled
+from visualpatchworld.errors import UnknownName
+from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.simulator import Constants, Simulator
+from visualpatchworld.trace.layout import TraceLayout
+
+DOMAINS_VARIABLE = "VPW_DOMAINS"  # folders with further domains, separated as in PATH
+
+# act() returns the next action, or None when the episode is over.
+Policy = Callable[[], np.ndarray | None]
+# A distance of predicted states to true ones, lower is better: two arrays of shape (..., S) to one of shape (...).
+Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
+# Whether states meet goals: two arrays of shape (..., S) to a boolean one of shape (...).
+Metric = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A world, how its scenes and traces look, how data is gathered in it, and how success and error are measured."""
+
+    name: str
+    title: str
+    engine: str
+    challenge: str
+    gym_id: str
+    simulator: Callable[..., Simulator]  # called with (constants)
+    constants: Constants  # the nominal ones
+    scene: SceneTemplate
+    layout: TraceLayout
+    policy: Callable[[Simulator, np.random.Generator], Policy]
+    episode_steps: int
+    metrics: Mapping[str, Metric]  # the first is the main one
+    quantities: Mapping[str, Quantity]
+
+    def make(self, vary: Mapping[str, object] | None = None) -> Simulator:
+        """A simulator of this domain, with some of its constants changed."""
+        return self.simulator(self.constants.varied(vary or {}))
+
+
+def find_domains() -> dict[str, Path]:
+    """Name and folder of every domain: the bundled ones, then those in the folders of VPW_DOMAINS."""
+    roots = [Path(path) for path in _bundled.__path__]
+    roots += [Path(path) for path in os.environ.get(DOMAINS_VARIABLE, "").split(os.pathsep) if path]
+    found: dict[str, Path] = {}
+    for root in roots:
+        for module in pkgutil.iter_modules([str(root)]):
+            if module.ispkg and not module.name.startswith("_"):
+                found.setdefault(module.name, root / module.name)
+    return dict(sorted(found.items()))
+
+
+def load_domain(name: str) -> Domain:
+    """The domain of that name; its engine is imported only now."""
+    found = find_domains()
+    if name not in found:
+        raise UnknownName("domain", name, found)
+    folder = found[name]
+    if folder.parent in [Path(path) for path in _bundled.__path__]:
+        return importlib.import_module(f"{_bundled.__name__}.{name}").DOMAIN
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=[str(folder)])
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name].DOMAIN

@@ -1,0 +1,20 @@
+"""Two-room: a point agent, two rooms, one door."""
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.domains.tworoom import policy, scene, settings, simulator, task
+
+DOMAIN = Domain(
+    name="tworoom",
+    title="Two-room",
+    engine="numpy",
+    challenge="2D navigation: walls, goals",
+    gym_id="TwoRoom-v0",
+    simulator=simulator.TwoRoom,
+    constants=simulator.TwoRoomConstants(),
+    scene=scene.SCENE,
+    layout=scene.LAYOUT,
+    policy=policy.door_expert,
+    episode_steps=settings.EPISODE_STEPS,
+    metrics=task.METRICS,
+    quantities=task.QUANTITIES,
+)

@@ -1,0 +1,30 @@
+"""What a Two-room scene shows: the agent, the border, the wall and its door."""
+
+from visualpatchworld.domains.tworoom.simulator import SIZE_PX, STATE_SPACE, TwoRoomConstants
+from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
+from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.trace.layout import Column, TraceLayout
+
+
+def objects(constants: TwoRoomConstants) -> tuple[SceneObject, ...]:
+    """The agent and the fixed parts of the house."""
+    middle = SIZE_PX / 2
+    inner_half = middle - constants.border
+    parts = (
+        SceneObject(name="agent", kind="agent", geometry=Geometry(radius=constants.radius)),
+        SceneObject(name="house", kind="border", pose=Pose(x=middle, y=middle), geometry=Geometry(half_sizes=(inner_half, inner_half))),
+    )
+    if constants.wall == "none":
+        return parts
+    wall = Geometry(half_sizes=(constants.wall_thickness / 2, inner_half))
+    door = Geometry(half_sizes=(constants.wall_thickness / 2, constants.door_half_width))
+    return (
+        *parts,
+        SceneObject(name="wall", kind="wall", pose=Pose(x=middle, y=middle), geometry=wall),
+        SceneObject(name="door", kind="door", pose=Pose(x=middle, y=constants.door_center), geometry=door),
+    )
+
+
+SCENE = SceneTemplate(domain="tworoom", state_space=STATE_SPACE, objects=objects, length_unit="px", near=5.0, y_axis="down")
+STATE = Column("state", 2, "float32")
+LAYOUT = TraceLayout(engine_state=(STATE,), state=(STATE,), action=Column("action", 2, "float32"))

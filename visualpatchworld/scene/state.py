@@ -1,0 +1,106 @@
+"""The state vector: named fields with units, where each lies in a scene graph, and how differences wrap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from visualpatchworld.errors import BadGraph, BadState
+from visualpatchworld.scene.schema import Pose, SceneGraph, SceneObject, Velocity
+
+
+@dataclass(frozen=True)
+class StateField:
+    """One number of the state: `at` is its place in a scene graph, as `object.pose.x` or `object.attributes.opening`."""
+
+    name: str
+    unit: str
+    at: str
+    period: float | None = None
+    low: float = 0.0  # of the wrapped range [low, low + period)
+
+    def wrapped(self, values: np.ndarray) -> np.ndarray:
+        """Values brought into the field's range."""
+        if self.period is None:
+            return values
+        return self.low + np.mod(values - self.low, self.period)
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """The fields of a state vector, in order."""
+
+    fields: tuple[StateField, ...]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __iter__(self) -> Iterator[StateField]:
+        return iter(self.fields)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(field.name for field in self.fields)
+
+    def index(self, *names: str) -> list[int]:
+        """Positions of the named fields."""
+        return [self.names.index(name) for name in names]
+
+    def checked(self, state: Any) -> Float[np.ndarray, " S"]:
+        """The state as a float64 vector, or `BadState` when its length or a value is wrong."""
+        vector = np.array(state, dtype=np.float64)
+        if vector.shape != (len(self),):
+            raise BadState(f"A state here has {len(self)} numbers ({', '.join(self.names)}), not the shape {vector.shape}.")
+        if not np.isfinite(vector).all():
+            bad = self.names[int(np.flatnonzero(~np.isfinite(vector))[0])]
+            raise BadState(f"The state's '{bad}' is not finite.")
+        return vector
+
+    def wrap(self, states: Float[np.ndarray, "*B S"]) -> Float[np.ndarray, "*B S"]:
+        """States with every angle brought into its range."""
+        return np.stack([field.wrapped(states[..., i]) for i, field in enumerate(self.fields)], axis=-1)
+
+    def difference(self, a: Float[np.ndarray, "*B S"], b: Float[np.ndarray, "*B S"]) -> Float[np.ndarray, "*B S"]:
+        """a - b, the short way round for angles."""
+        delta = np.asarray(a) - np.asarray(b)
+        # Wrap before squaring: 359 and 1 degrees are 2 degrees apart.
+        for i, field in enumerate(self.fields):
+            if field.period is not None:
+                half = field.period / 2
+                delta[..., i] = np.mod(delta[..., i] + half, field.period) - half
+        return delta
+
+    def read(self, graph: SceneGraph) -> Float[np.ndarray, " S"]:
+        """The state vector a graph holds; `BadGraph` names the first value that is missing."""
+        return np.array([_value(graph, field) for field in self.fields], dtype=np.float64)
+
+    def pose_objects(self, objects: Sequence[SceneObject], state: Float[np.ndarray, " S"]) -> tuple[SceneObject, ...]:
+        """The objects with this state's numbers written at their places."""
+        parts: dict[str, dict[str, dict[str, float]]] = {}
+        for field, value in zip(self.fields, state, strict=True):
+            name, part, key = field.at.split(".")
+            parts.setdefault(name, {}).setdefault(part, {})[key] = float(value)
+        return tuple(_with_numbers(item, parts.get(item.name, {})) for item in objects)
+
+
+def _value(graph: SceneGraph, field: StateField) -> float:
+    name, part, key = field.at.split(".")
+    holder = getattr(graph[name], part)
+    value = holder.get(key) if isinstance(holder, dict) else getattr(holder, key)
+    if value is None:
+        raise BadGraph(f"The scene graph ({graph.metadata.source}) does not say {field.at}, which the state's '{field.name}' needs.")
+    return float(value)
+
+
+def _with_numbers(item: SceneObject, parts: dict[str, dict[str, float]]) -> SceneObject:
+    return item.model_copy(
+        update={
+            "pose": Pose(**{**item.pose.model_dump(), **parts.get("pose", {})}),
+            "velocity": Velocity(**{**item.velocity.model_dump(), **parts.get("velocity", {})}),
+            "attributes": {**item.attributes, **parts.get("attributes", {})},
+        }
+    )

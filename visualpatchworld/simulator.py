@@ -1,0 +1,171 @@
+"""What a simulator offers: a Gymnasium environment whose state can be set exactly and whose constants can be varied."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
+import gymnasium as gym
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from visualpatchworld.errors import BadConstant, BadState, UnknownName
+from visualpatchworld.scene.state import StateSpace
+
+# Axes, here and everywhere: K candidates, H horizon, T time, S state, A action, E engine state.
+FRAME_SIZE_PX = 224
+
+
+def constant(default: Any, unit: str, doc: str, *, low: float | None = None, high: float | None = None) -> Any:
+    """A physical constant of a simulator: a dataclass field with its unit, its meaning and the values it may take."""
+    return dataclasses.field(default=default, metadata={"unit": unit, "doc": doc, "low": low, "high": high})
+
+
+@dataclasses.dataclass(frozen=True)
+class Constants:
+    """The physical constants of one simulator; each domain adds its own fields with `constant`."""
+
+    def varied(self, changes: Mapping[str, Any]) -> Constants:
+        """These constants with some of them changed, checked for name, type and range."""
+        allowed = {field.name: field for field in dataclasses.fields(self)}
+        hints = get_type_hints(type(self))
+        values = {}
+        for name, value in changes.items():
+            if name not in allowed:
+                raise UnknownName("constant", name, allowed)
+            values[name] = _checked(allowed[name], hints[name], value)
+        return dataclasses.replace(self, **values)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row per constant: name, value, unit, meaning and the values it may take."""
+        hints = get_type_hints(type(self))
+        rows = []
+        for field in dataclasses.fields(self):
+            row = {"name": field.name, "value": getattr(self, field.name), **field.metadata}
+            if get_origin(hints[field.name]) is Literal:
+                row["choices"] = list(get_args(hints[field.name]))
+            rows.append(row)
+        return rows
+
+
+def _checked(field: dataclasses.Field, kind: Any, value: Any) -> Any:
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise BadConstant(f"'{field.name}' must be one of {', '.join(get_args(kind))}, not '{value}'.")
+        return value
+    try:
+        number = kind(value)
+    except (TypeError, ValueError):
+        wanted = "a whole number" if kind is int else "a number"
+        raise BadConstant(f"'{field.name}' must be {wanted}, not '{value}'.") from None
+    low, high = field.metadata["low"], field.metadata["high"]
+    above = -np.inf if low is None else low
+    below = np.inf if high is None else high
+    if not above <= number <= below:
+        raise BadConstant(f"'{field.name}' must lie between {above:g} and {below:g} {field.metadata['unit']}, not {value}.")
+    return number
+
+
+class Simulator(gym.Env[np.ndarray, np.ndarray]):
+    """A world that can be reset, stepped, drawn, put exactly into a state, and rolled out in batches.
+
+    Two vectors describe it. The *engine state* (E) is all that the engine needs to go on exactly from here. The *state* (S) is what
+    an observer reads, what a scene graph carries and what programs predict; `reset` and `step` return it as the observation.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}
+    state_space: ClassVar[StateSpace]
+    action_dim: ClassVar[int]
+    constants: Constants
+
+    def __init__(self, constants: Constants, render_mode: str | None = "rgb_array"):
+        self.constants = constants
+        self.render_mode = render_mode
+        self.action_space = gym.spaces.Box(-1.0, 1.0, (self.action_dim,), np.float32)
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, (len(self.state_space),), np.float64)
+        self._goal: np.ndarray | None = None
+
+    # What a domain has to say.
+
+    @abstractmethod
+    def get_state(self) -> Float[np.ndarray, " E"]:
+        """The engine state; `set_state` with it continues exactly as if nothing had happened."""
+
+    @abstractmethod
+    def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
+        """Put the engine exactly into this state."""
+
+    @abstractmethod
+    def observe(self) -> Float[np.ndarray, " S"]:
+        """The state as an observer reads it."""
+
+    @abstractmethod
+    def place(self, state: Float[np.ndarray, " S"]) -> None:
+        """Put the world into a start an experimenter chooses; what it can not choose (say, a servo's memory) is at rest."""
+
+    @abstractmethod
+    def sample_start(self, rng: np.random.Generator) -> None:
+        """Put the world into a random start."""
+
+    @abstractmethod
+    def advance(self, action: Float[np.ndarray, " A"]) -> None:
+        """One environment step with an action in [-1, 1]."""
+
+    @abstractmethod
+    def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
+        """The world as a picture."""
+
+    @abstractmethod
+    def is_success(self, state: Float[np.ndarray, "*B S"], goal: Float[np.ndarray, "*B S"]) -> np.ndarray:
+        """Whether the state meets the goal under the domain's main metric, for any leading shape B."""
+
+    @abstractmethod
+    def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
+        """States after each action of K sequences that all begin in one engine state, computed on all cores."""
+
+    # What follows from it.
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start anew: at random, at a chosen `options["state"]` (S), or exactly at `options["engine_state"]` (E)."""
+        super().reset(seed=seed)
+        options = options or {}
+        if "engine_state" in options:
+            self.set_state(self._finite(options["engine_state"], "engine state"))
+        elif "state" in options:
+            self.place(self.state_space.checked(options["state"]))
+        else:
+            self.sample_start(self.np_random)
+        if "goal" in options:
+            self.set_goal(options["goal"])
+        return self.observe(), {}
+
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Act once; the reward is 1 where the goal is met and 0 elsewhere."""
+        action = self._finite(action, "action")
+        if action.shape != (self.action_dim,):
+            raise BadState(f"An action here has {self.action_dim} numbers, not the shape {action.shape}.")
+        self.advance(np.clip(action, -1.0, 1.0))
+        state = self.observe()
+        success = self._goal is not None and bool(self.is_success(state, self._goal))
+        return state, float(success), success, False, {"success": success}
+
+    def render(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The picture, whatever the render mode, so that a frame is one call away."""
+        return self.draw()
+
+    def get_goal(self) -> Float[np.ndarray, " S"] | None:
+        """The goal as a state, or None."""
+        return None if self._goal is None else self._goal.copy()
+
+    def set_goal(self, goal: Float[np.ndarray, " S"] | None) -> None:
+        """Set the state that counts as success; None takes the goal away."""
+        self._goal = None if goal is None else self.state_space.checked(goal)
+
+    @staticmethod
+    def _finite(values: Any, kind: str) -> np.ndarray:
+        array = np.asarray(values, dtype=np.float64)
+        if not np.isfinite(array).all():
+            raise BadState(f"The {kind} holds a value that is not finite: {array.tolist()}.")
+        return array
