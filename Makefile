@@ -1,0 +1,32 @@
+# `make run` and `make test` do all the setting-up they need; see scripts/setup.
+DOMAIN ?= tworoom
+OUT ?= runs/$(DOMAIN)
+BIN := .venv/bin
+
+.PHONY: run test lint format clean
+
+run: .venv/ready
+	@mkdir -p $(OUT)
+	$(BIN)/vpw collect $(DOMAIN) --episodes 20 --out $(OUT)/episodes.h5
+	$(BIN)/vpw export $(OUT)/episodes.h5 --domain $(DOMAIN) --view oracle --out $(OUT)/transitions.jsonl
+	$(BIN)/vpw scene $(DOMAIN) $(OUT)/episodes.h5:0 --via oracle
+
+test: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pytest
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: .venv/ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv runs
+
+.venv/ready: requirements.lock pyproject.toml scripts/setup
+	@scripts/setup
