@@ -1,0 +1,20 @@
+"""Reacher: a two-link arm that torques drive in a plane."""
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.domains.reacher import policy, scene, settings, simulator, task
+
+DOMAIN = Domain(
+    name="reacher",
+    title="Reacher",
+    engine="MuJoCo (dm_control)",
+    challenge="second-order arm dynamics",
+    gym_id="Reacher-v0",
+    simulator=simulator.Reacher,
+    constants=simulator.ReacherConstants(),
+    scene=scene.SCENE,
+    layout=scene.LAYOUT,
+    policy=policy.random_torques,
+    episode_steps=settings.EPISODE_STEPS,
+    metrics=task.METRICS,
+    quantities=task.QUANTITIES,
+)

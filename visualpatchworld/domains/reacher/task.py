@@ -1,0 +1,32 @@
+"""What counts as success in Reacher, and how far a predicted state is from the true one."""
+
+import numpy as np
+
+SUCCESS_M = 0.05
+SUCCESS_RAD = 0.05
+JOINTS = slice(0, 2)
+FINGER = slice(4, 6)
+
+
+def finger_m(state: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Distance between two fingertips."""
+    return np.linalg.norm(state[..., FINGER] - other[..., FINGER], axis=-1)
+
+
+def q_rad(state: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The larger of the two joints' differences, without wrapping."""
+    return np.abs(state[..., JOINTS] - other[..., JOINTS]).max(axis=-1)
+
+
+def finger_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """The fingertip is within the success radius of the goal's."""
+    return finger_m(state, goal) < SUCCESS_M
+
+
+def qpos_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """Both joints are within the success angle of the goal's, without wrapping."""
+    return q_rad(state, goal) < SUCCESS_RAD
+
+
+METRICS = {"finger_match": finger_match, "qpos_match": qpos_match}
+QUANTITIES = {"finger_m": finger_m, "q_rad": q_rad}
