@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import json
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -44,10 +45,11 @@ class Geometry(_Part):
 
 
 class SceneObject(_Part):
-    """One thing in the scene; `visible` is false when the path knows of it but could not see it this time."""
+    """One thing in the scene: `fixed` when it never moves; `visible` is false when the path knows of it but could not see it this time."""
 
     name: str
     kind: str
+    fixed: bool = False
     visible: bool = True
     pose: Pose = Pose()
     velocity: Velocity = Velocity()
@@ -101,9 +103,13 @@ class SceneGraph(_Part):
                 return item
         raise BadGraph(f"The scene graph has no object '{name}'; it has {', '.join(o.name for o in self.objects) or 'none'}.")
 
+    def data(self) -> dict[str, Any]:
+        """The graph as JSON values, without the fields that hold nothing."""
+        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
     def text(self) -> str:
-        """Readable JSON without the fields that hold nothing."""
-        return self.model_dump_json(indent=2, exclude_none=True, exclude_defaults=True)
+        """The graph as readable JSON, without the fields that hold nothing."""
+        return json.dumps(self.data(), indent=2)
 
 
 def parse_graph(text: str) -> SceneGraph:

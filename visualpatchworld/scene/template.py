@@ -25,7 +25,9 @@ class SceneTemplate:
     near: float  # gap below which two objects nearly touch, in the length unit
     y_axis: Literal["up", "down"] = "up"
 
-    def graph(self, objects: tuple[SceneObject, ...], source: Source, *, step: int | None = None, notes: tuple[str, ...] = ()) -> SceneGraph:
+    def graph(
+        self, objects: tuple[SceneObject, ...], source: Source, *, step: int | None = None, notes: tuple[str, ...] = ()
+    ) -> SceneGraph:
         """A graph of these objects with their relations."""
         metadata = Metadata(domain=self.domain, source=source, length_unit=self.length_unit, y_axis=self.y_axis, step=step, notes=notes)
         return SceneGraph(metadata=metadata, objects=objects, relations=relate(objects, near=self.near, y_axis=self.y_axis))

@@ -12,7 +12,9 @@ def objects(constants: TwoRoomConstants) -> tuple[SceneObject, ...]:
     inner_half = middle - constants.border
     parts = (
         SceneObject(name="agent", kind="agent", geometry=Geometry(radius=constants.radius)),
-        SceneObject(name="house", kind="border", pose=Pose(x=middle, y=middle), geometry=Geometry(half_sizes=(inner_half, inner_half))),
+        SceneObject(
+            name="house", kind="border", fixed=True, pose=Pose(x=middle, y=middle), geometry=Geometry(half_sizes=(inner_half, inner_half))
+        ),
     )
     if constants.wall == "none":
         return parts
@@ -20,8 +22,8 @@ def objects(constants: TwoRoomConstants) -> tuple[SceneObject, ...]:
     door = Geometry(half_sizes=(constants.wall_thickness / 2, constants.door_half_width))
     return (
         *parts,
-        SceneObject(name="wall", kind="wall", pose=Pose(x=middle, y=middle), geometry=wall),
-        SceneObject(name="door", kind="door", pose=Pose(x=middle, y=constants.door_center), geometry=door),
+        SceneObject(name="wall", kind="wall", fixed=True, pose=Pose(x=middle, y=middle), geometry=wall),
+        SceneObject(name="door", kind="door", fixed=True, pose=Pose(x=middle, y=constants.door_center), geometry=door),
     )
 
 

@@ -1,0 +1,50 @@
+"""Files appear whole or not at all: written aside, then renamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from visualpatchworld.errors import CannotWrite
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Path]:
+    """A path to write to that becomes `path` when the block ends well; whatever else happens, nothing is left of it."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        _check_target(path)
+        aside.touch()  # an unwritable folder is told before the long work, not after it
+        yield aside
+        _flush_to_disk(aside)
+        aside.replace(path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CannotWrite(f"Could not write '{path}' ({reason}); nothing was left there.") from error
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole text file."""
+    write_lines(path, [text])
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write pieces of text as they come."""
+    with writing(path) as aside, aside.open("w", encoding="utf-8") as file:
+        file.writelines(lines)
+
+
+def _check_target(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise CannotWrite(f"Could not write '{path}': there is no folder '{path.parent}'; make it first.")
+    if path.exists() and not path.is_file():
+        raise CannotWrite(f"Could not write '{path}': it exists and is not a file; choose another name.")
+
+
+def _flush_to_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

@@ -1,0 +1,101 @@
+"""Columns of a LeWM file: where episodes begin and end, whatever of the index columns a file has, and values checked on reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+from jaxtyping import Float, Int
+
+from visualpatchworld.errors import BadTrace
+from visualpatchworld.trace.layout import Column
+
+EPISODE_LABELS = ("ep_idx", "episode_idx")
+
+
+def episode_lengths(file: h5py.File, path: Path, num_rows: int) -> Int[np.ndarray, " N"]:
+    """The length of each episode from `ep_len`, else `ep_offset`, else the row labels; all that are present must agree."""
+    found = {name: _index_column(file, path, name) for name in ("ep_len", "ep_offset", *EPISODE_LABELS, "step_idx") if name in file}
+    for name in (*EPISODE_LABELS, "step_idx"):
+        if name in found and len(found[name]) != num_rows:
+            raise BadTrace(f"'{path}': '{name}' has {len(found[name])} rows where 'action' has {num_rows}.")
+    starts = _starts(found, path)
+    lengths = found["ep_len"] if "ep_len" in found else np.diff(starts, append=num_rows)
+    if (lengths <= 0).any() or lengths.sum() != num_rows:
+        raise BadTrace(f"'{path}': its episodes add up to {lengths.sum()} rows, but 'action' has {num_rows}.")
+    _check_agreement(found, path, lengths)
+    return lengths
+
+
+def _starts(found: dict[str, np.ndarray], path: Path) -> np.ndarray:
+    if "ep_len" in found:
+        return np.cumsum(found["ep_len"]) - found["ep_len"]
+    if "ep_offset" in found:
+        return found["ep_offset"]
+    for name in EPISODE_LABELS:
+        if name in found:
+            return np.flatnonzero(np.diff(found[name], prepend=found[name][0] - 1))
+    if "step_idx" in found:
+        return np.flatnonzero(found["step_idx"] == 0)
+    raise BadTrace(f"'{path}' does not say where episodes begin: it has none of ep_len, ep_offset, {', '.join(EPISODE_LABELS)}, step_idx.")
+
+
+def _check_agreement(found: dict[str, np.ndarray], path: Path, lengths: np.ndarray) -> None:
+    starts = np.cumsum(lengths) - lengths
+    if "ep_offset" in found and not np.array_equal(found["ep_offset"], starts):
+        raise BadTrace(f"'{path}': 'ep_offset' does not follow from the episode lengths; episodes must lie one after another.")
+    for name in EPISODE_LABELS:
+        if name in found and not np.array_equal(found[name], np.repeat(found[name][starts], lengths)):
+            raise BadTrace(f"'{path}': '{name}' changes within an episode.")
+    if "step_idx" in found and not np.array_equal(found["step_idx"], np.arange(lengths.sum()) - np.repeat(starts, lengths)):
+        raise BadTrace(f"'{path}': 'step_idx' does not count up from 0 in every episode.")
+
+
+def _index_column(file: h5py.File, path: Path, name: str) -> np.ndarray:
+    values = np.asarray(_dataset(file, path, name)[()])
+    if values.dtype.kind not in "iu" or values.size == 0:
+        raise BadTrace(f"'{path}': '{name}' must hold whole numbers, at least one.")
+    return values.reshape(-1).astype(np.int64)
+
+
+def has_columns(file: h5py.File, columns: tuple[Column, ...]) -> bool:
+    """Whether a file has all of these."""
+    return all(column.name in file for column in columns)
+
+
+def read_columns(file: h5py.File, path: Path, columns: tuple[Column, ...]) -> dict[str, Float[np.ndarray, "T W"]]:
+    """These columns and no others, with the widths the domain expects."""
+    return {column.name: _read_column(file, path, column) for column in columns}
+
+
+def _read_column(file: h5py.File, path: Path, column: Column) -> np.ndarray:
+    dataset = _dataset(file, path, column.name)
+    width = int(np.prod(dataset.shape[1:]))
+    if dataset.dtype.kind not in "fiu" or width != column.width:
+        raise BadTrace(
+            f"'{path}': '{column.name}' has {width} {dataset.dtype} numbers a row where this domain has {column.width}; is it a file of another domain?"
+        )
+    return dataset[()].reshape(-1, width).astype(np.float64)
+
+
+def _dataset(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
+    found = file.get(name)
+    if not isinstance(found, h5py.Dataset) or found.ndim == 0:
+        raise BadTrace(f"'{path}' has no column '{name}'; its columns are {', '.join(_names(file)) or 'none'}.")
+    return found
+
+
+def _names(file: h5py.File) -> list[str]:
+    names: list[str] = []
+    file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    return names
+
+
+def check_finite(path: Path, name: str, values: np.ndarray, lengths: np.ndarray) -> None:
+    """Every value is a number; the first that is not is named by episode and step."""
+    rows = np.flatnonzero(~np.isfinite(values).all(axis=-1))
+    if rows.size:
+        starts = np.cumsum(lengths) - lengths
+        episode = int(np.searchsorted(starts, rows[0], side="right")) - 1
+        raise BadTrace(f"'{path}': the {name} in row {rows[0]} (episode {episode}, step {rows[0] - starts[episode]}) is not finite.")

@@ -1,0 +1,38 @@
+"""Transition records: scene graph before, the raw actions in between, scene graph after; one episode per line of JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.errors import VpwError
+from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.trace.episode import Episode, Traces
+
+
+def export(traces: Traces, domain: Domain, *, view: str, stride: int) -> Iterator[str]:
+    """One line per episode; a macro-action is exactly the `stride` raw actions between its two graphs."""
+    if stride < 1:
+        raise VpwError(f"The stride must be 1 or more, not {stride}.")
+    for episode in traces.episodes:
+        yield json.dumps(_record(traces, domain, episode, view, stride)) + "\n"
+
+
+def scene_graph(traces: Traces, domain: Domain, episode: Episode, step: int, *, view: str) -> SceneGraph:
+    """The graph of one recorded moment, seen along one path."""
+    if view != "oracle":
+        raise VpwError(f"The view '{view}' is not available for '{domain.name}'; available: oracle.")
+    return domain.scene.oracle(episode.states[step], traces.constants, step=step)
+
+
+def _record(traces: Traces, domain: Domain, episode: Episode, view: str, stride: int) -> dict[str, Any]:
+    steps = range(0, len(episode), stride)
+    graphs = {step: scene_graph(traces, domain, episode, step, view=view).data() for step in steps}
+    transitions = [
+        {"t": t, "before": graphs[t], "action": episode.actions[t : t + stride].tolist(), "after": graphs[t + stride]}
+        for t in steps
+        if t + stride < len(episode)
+    ]
+    return {"domain": domain.name, "episode": episode.index, "view": view, "stride": stride, "transitions": transitions}
