@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,12 +25,13 @@ class SceneTemplate:
     near: float  # gap below which two objects nearly touch, in the length unit
     y_axis: Literal["up", "down"] = "up"
 
-    def graph(
-        self, objects: tuple[SceneObject, ...], source: Source, *, step: int | None = None, notes: tuple[str, ...] = ()
-    ) -> SceneGraph:
+    def graph(self, objects: Sequence[SceneObject], source: Source, *, step: int | None = None, notes: Sequence[str] = ()) -> SceneGraph:
         """A graph of these objects with their relations."""
-        metadata = Metadata(domain=self.domain, source=source, length_unit=self.length_unit, y_axis=self.y_axis, step=step, notes=notes)
-        return SceneGraph(metadata=metadata, objects=objects, relations=relate(objects, near=self.near, y_axis=self.y_axis))
+        relations = relate(objects, near=self.near, y_axis=self.y_axis)
+        metadata = Metadata(
+            domain=self.domain, source=source, length_unit=self.length_unit, y_axis=self.y_axis, step=step, notes=tuple(notes)
+        )
+        return SceneGraph(metadata=metadata, objects=tuple(objects), relations=relations)
 
     def oracle(self, state: Float[np.ndarray, " S"], constants: Any, *, step: int | None = None) -> SceneGraph:
         """The oracle path: simulator state and shapes read directly, no perception in between."""

@@ -74,7 +74,8 @@ def _read_column(file: h5py.File, path: Path, column: Column) -> np.ndarray:
     width = int(np.prod(dataset.shape[1:]))
     if dataset.dtype.kind not in "fiu" or width != column.width:
         raise BadTrace(
-            f"'{path}': '{column.name}' has {width} {dataset.dtype} numbers a row where this domain has {column.width}; is it a file of another domain?"
+            f"'{path}': '{column.name}' has {width} values of type {dataset.dtype} a row where this domain has {column.width} numbers; "
+            "is it a file of another domain?"
         )
     return dataset[()].reshape(-1, width).astype(np.float64)
 

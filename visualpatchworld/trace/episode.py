@@ -25,7 +25,7 @@ class FramesInFile:
     def __len__(self) -> int:
         return self.count
 
-    def __getitem__(self, steps: int | slice) -> UInt8[np.ndarray, "..."]:
+    def __getitem__(self, steps: int | slice) -> UInt8[np.ndarray, "*T 224 224 3"]:
         rows = range(self.offset, self.offset + self.count)[steps]
         where = rows if isinstance(rows, int) else slice(rows.start, rows.stop, rows.step)
         try:

@@ -1,0 +1,38 @@
+"""The arguments and options that verbs share, so that they read the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.errors import BadConstant
+from visualpatchworld.scene.schema import Source
+from visualpatchworld.simulator import Constants
+
+DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Name of a domain; `vpw domains` lists them.")]
+DomainOption = Annotated[str, typer.Option("--domain", metavar="DOMAIN", help="Name of a domain; `vpw domains` lists them.")]
+TraceFile = Annotated[Path, typer.Argument(metavar="FILE.h5", help="Trace file in the LeWM layout.")]
+View = Annotated[Source, typer.Option(help="Path from observation to scene graph.")]
+Seed = Annotated[int, typer.Option(min=0, help="Same seed, same output.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else there.")]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary", metavar="NAME=VALUE", help="Change a physical constant of the simulator (repeatable); `vpw domains --json` lists them."
+    ),
+]
+
+
+def varied_constants(domain: Domain, vary: Sequence[str] | None) -> Constants:
+    """The domain's constants with the changes that `--vary` asks for."""
+    changes = {}
+    for change in vary or ():
+        name, equals, value = change.partition("=")
+        if not equals:
+            raise BadConstant(f"--vary takes NAME=VALUE, not '{change}'.")
+        changes[name] = value
+    return domain.constants.varied(changes)

@@ -1,0 +1,34 @@
+"""What verbs say: one result on stdout, as a table or as JSON, and progress on stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from rich.console import Console, RenderableType
+from rich.progress import track
+from rich.table import Table
+
+Item = TypeVar("Item")
+
+
+def show(result: Mapping[str, Any], as_json: bool, table: RenderableType | None = None) -> None:
+    """Print a result as one JSON object, or as a table (its fields and values unless another is given)."""
+    if as_json:
+        print(json.dumps(result))
+    else:
+        Console().print(table or fields_table(result))
+
+
+def fields_table(result: Mapping[str, Any]) -> Table:
+    """One row per field."""
+    table = Table(show_header=False)
+    for name, value in result.items():
+        table.add_row(name, value if isinstance(value, str) else json.dumps(value))
+    return table
+
+
+def progress(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
+    """The items, with a bar on stderr while they come."""
+    return iter(track(items, what, total=total, console=Console(stderr=True), transient=True))

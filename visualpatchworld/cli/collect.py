@@ -1,0 +1,48 @@
+"""`vpw collect`: episodes of a domain's own policy, into a trace file."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, varied_constants
+from visualpatchworld.cli._show import progress, show
+from visualpatchworld.domain import load_domain
+
+
+def collect(
+    domain: DomainName,
+    episodes: Annotated[int, typer.Option(min=1, metavar="N", help="How many episodes.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.h5", help="Trace file to write, in the LeWM layout.")],
+    pixels: Annotated[bool, typer.Option("--pixels", help="Keep a 224 x 224 picture of every step.")] = False,
+    seed: Seed = 0,
+    vary: Vary = None,
+    as_json: AsJson = False,
+) -> None:
+    """Collect episodes into a trace file.
+
+    Example: vpw collect DOMAIN --episodes 100 --out episodes.h5
+    """
+    from visualpatchworld.trace.collect import collect as collected
+    from visualpatchworld.trace.write import write_traces
+
+    world = load_domain(domain)
+    constants = varied_constants(world, vary)
+    began = time.perf_counter()
+    recorded = progress(collected(world, constants, episodes=episodes, seed=seed, pixels=pixels), "collecting", episodes)
+    num_rows = write_traces(out, recorded, world.layout, domain=world.name, constants=constants, seed=seed)
+    result = {
+        "domain": world.name,
+        "episodes": episodes,
+        "rows": num_rows,
+        "pixels": pixels,
+        "seed": seed,
+        "constants": dataclasses.asdict(constants),
+        "out": str(out),
+        "seconds": round(time.perf_counter() - began, 2),
+    }
+    show(result, as_json)

@@ -1,0 +1,40 @@
+"""`vpw domains`: what worlds there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+from visualpatchworld.cli._options import AsJson
+from visualpatchworld.cli._show import show
+from visualpatchworld.domain import Domain, find_domains, load_domain
+
+
+def domains(as_json: AsJson = False) -> None:
+    """List the domains: engine, action, state and the constants that `--vary` can change.
+
+    Example: vpw domains --json
+    """
+    rows = [_row(load_domain(name)) for name in find_domains()]
+    table = Table("domain", "engine", "action", "state", "varies")
+    for row in rows:
+        state = ", ".join(f"{field['name']} [{field['unit']}]" for field in row["state"])
+        table.add_row(row["name"], row["engine"], str(row["action_dim"]), state, ", ".join(item["name"] for item in row["varies"]))
+    show({"domains": rows}, as_json, table)
+
+
+def _row(domain: Domain) -> dict[str, Any]:
+    return {
+        "name": domain.name,
+        "title": domain.title,
+        "engine": domain.engine,
+        "challenge": domain.challenge,
+        "gym_id": f"vpw/{domain.gym_id}",
+        "action_dim": domain.layout.action.width,
+        "state": [{"name": field.name, "unit": field.unit} for field in domain.scene.state_space],
+        "metrics": list(domain.metrics),
+        "sketches": [],
+        "planner": None,
+        "varies": domain.constants.table(),
+    }

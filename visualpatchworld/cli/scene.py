@@ -1,0 +1,36 @@
+"""`vpw scene`: one moment as a scene graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visualpatchworld.cli._options import AsJson, DomainName, View
+from visualpatchworld.cli._show import show
+from visualpatchworld.domain import load_domain
+from visualpatchworld.errors import VpwError
+
+
+def scene(
+    domain: DomainName,
+    moment: Annotated[str, typer.Argument(metavar="FILE.h5:ROW", help="A row of a trace file, counted from 0.")],
+    via: View,
+    as_json: AsJson = False,
+) -> None:
+    """Print the scene graph of one moment.
+
+    Example: vpw scene DOMAIN episodes.h5:120 --via oracle
+    """
+    from visualpatchworld.trace.export import scene_graph
+    from visualpatchworld.trace.read import read_traces
+
+    world = load_domain(domain)
+    path, _, row = moment.rpartition(":")
+    if not path or not row.isdecimal():
+        raise VpwError(f"Say which row of which trace file, as FILE.h5:ROW, not '{moment}'.")
+    traces = read_traces(Path(path), world)
+    episode, step = traces.locate(int(row))
+    graph = scene_graph(traces, world, episode, step, view=via)
+    show(graph.data(), as_json, graph.text())
