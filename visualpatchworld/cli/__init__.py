@@ -19,11 +19,11 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line; whatever a user can put right ends in one sentence on stderr."""
     try:
-        code = build_app()(standalone_mode=False)
+        code = build_app()(prog_name="vpw", standalone_mode=False)
     except VpwError as error:
         _stop(str(error), BAD_INPUT)
     except TyperException as error:
-        _stop(f"{error.format_message()} See 'vpw --help'.", BAD_INPUT)
+        _stop(f"{error.format_message().rstrip('.')}. See 'vpw --help'.", BAD_INPUT)
     if code == INTERRUPTED:  # how Typer reports Ctrl-C
         _stop("Interrupted; no half-written file was left.", INTERRUPTED)
     sys.exit(code)

@@ -21,9 +21,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Same seed, same output.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else there.")]
 Vary = Annotated[
     list[str] | None,
-    typer.Option(
-        "--vary", metavar="NAME=VALUE", help="Change a physical constant of the simulator (repeatable); `vpw domains --json` lists them."
-    ),
+    typer.Option("--vary", metavar="NAME=VALUE", help="Change a constant of the simulator (repeatable); `vpw domains --json` lists them."),
 ]
 
 

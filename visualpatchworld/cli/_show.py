@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
 Item = TypeVar("Item")
 
 
-def show(result: Mapping[str, Any], as_json: bool, table: RenderableType | None = None) -> None:
+def show(result: Mapping[str, Any], as_json: bool, table: Table | None = None) -> None:
     """Print a result as one JSON object, or as a table (its fields and values unless another is given)."""
     if as_json:
         print(json.dumps(result))

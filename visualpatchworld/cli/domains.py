@@ -19,7 +19,7 @@ def domains(as_json: AsJson = False) -> None:
     rows = [_row(load_domain(name)) for name in find_domains()]
     table = Table("domain", "engine", "action", "state", "varies")
     for row in rows:
-        state = ", ".join(f"{field['name']} [{field['unit']}]" for field in row["state"])
+        state = ", ".join(f"{field['name']} ({field['unit']})" for field in row["state"])
         table.add_row(row["name"], row["engine"], str(row["action_dim"]), state, ", ".join(item["name"] for item in row["varies"]))
     show({"domains": rows}, as_json, table)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from visualpatchworld.cli._options import AsJson, DomainName, View
-from visualpatchworld.cli._show import show
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import VpwError
 
@@ -23,14 +23,15 @@ def scene(
 
     Example: vpw scene DOMAIN episodes.h5:120 --via oracle
     """
-    from visualpatchworld.trace.export import scene_graph
+    from visualpatchworld.trace.export import check_view, scene_graph
     from visualpatchworld.trace.read import read_traces
 
     world = load_domain(domain)
+    check_view(world, via)
     path, _, row = moment.rpartition(":")
     if not path or not row.isdecimal():
         raise VpwError(f"Say which row of which trace file, as FILE.h5:ROW, not '{moment}'.")
     traces = read_traces(Path(path), world)
     episode, step = traces.locate(int(row))
     graph = scene_graph(traces, world, episode, step, view=via)
-    show(graph.data(), as_json, graph.text())
+    print(json.dumps(graph.data()) if as_json else graph.text())

@@ -14,16 +14,19 @@ from visualpatchworld.trace.episode import Episode, Traces
 
 def export(traces: Traces, domain: Domain, *, view: str, stride: int) -> Iterator[str]:
     """One line per episode; a macro-action is exactly the `stride` raw actions between its two graphs."""
-    if stride < 1:
-        raise VpwError(f"The stride must be 1 or more, not {stride}.")
     for episode in traces.episodes:
         yield json.dumps(_record(traces, domain, episode, view, stride)) + "\n"
 
 
-def scene_graph(traces: Traces, domain: Domain, episode: Episode, step: int, *, view: str) -> SceneGraph:
-    """The graph of one recorded moment, seen along one path."""
+def check_view(domain: Domain, view: str) -> None:
+    """The path from observation to graph exists in this domain."""
     if view != "oracle":
         raise VpwError(f"The view '{view}' is not available for '{domain.name}'; available: oracle.")
+
+
+def scene_graph(traces: Traces, domain: Domain, episode: Episode, step: int, *, view: str) -> SceneGraph:
+    """The graph of one recorded moment, seen along one path."""
+    check_view(domain, view)
     return domain.scene.oracle(episode.states[step], traces.constants, step=step)
 
 

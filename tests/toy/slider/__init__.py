@@ -1,7 +1,6 @@
 """Slider: a puck on a rail with drag; what it does next is known in closed form."""
 
 from slider import policy, scene, settings, simulator, task
-
 from visualpatchworld.domain import Domain
 
 DOMAIN = Domain(

@@ -1,7 +1,6 @@
 """What a slider scene shows: the puck and the rail."""
 
 from slider.simulator import RAIL_HALF_LENGTH_M, STATE_SPACE, SliderConstants
-
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
 from visualpatchworld.scene.template import SceneTemplate
 from visualpatchworld.trace.layout import Column, TraceLayout

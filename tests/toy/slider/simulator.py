@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, UInt8
-from slider import task
 
+from slider import task
 from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
 
