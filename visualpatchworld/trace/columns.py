@@ -60,13 +60,13 @@ def _index_column(file: h5py.File, path: Path, name: str) -> np.ndarray:
 
 
 def has_columns(file: h5py.File, columns: tuple[Column, ...]) -> bool:
-    """Whether a file has all of these."""
-    return all(column.name in file for column in columns)
+    """Whether a file has all of these that it must have."""
+    return all(column.name in file or column.optional for column in columns)
 
 
 def read_columns(file: h5py.File, path: Path, columns: tuple[Column, ...]) -> dict[str, Float[np.ndarray, "T W"]]:
-    """These columns and no others, with the widths the domain expects."""
-    return {column.name: _read_column(file, path, column) for column in columns}
+    """These columns and no others, with the widths the domain expects; an optional one may be absent."""
+    return {column.name: _read_column(file, path, column) for column in columns if column.name in file or not column.optional}
 
 
 def _read_column(file: h5py.File, path: Path, column: Column) -> np.ndarray:
