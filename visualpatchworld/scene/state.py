@@ -22,12 +22,17 @@ class StateField:
     at: str
     period: float | None = None
     low: float = 0.0  # of the wrapped range [low, low + period)
+    predicted: bool = True  # false for readings no program is asked to foresee, such as a contact force
 
     def wrapped(self, values: np.ndarray) -> np.ndarray:
         """Values brought into the field's range."""
         if self.period is None:
             return values
-        return self.low + np.mod(values - self.low, self.period)
+        high = self.low + self.period
+        turned = self.low + np.mod(values - self.low, self.period)
+        # Rounding can carry a value just below the range to its open end, and must not touch one that is inside.
+        turned = np.where(turned < high, turned, self.low)
+        return np.where((values >= self.low) & (values < high), values, turned)
 
 
 @dataclass(frozen=True)
