@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from visualpatchworld.errors import CannotWrite
@@ -13,7 +13,7 @@ from visualpatchworld.errors import CannotWrite
 @contextmanager
 def writing(path: Path) -> Iterator[Path]:
     """A path to write to that becomes `path` when the block ends well; whatever else happens, nothing is left of it."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    aside = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
         _check_target(path)
         aside.touch()  # an unwritable folder is told before the long work, not after it
@@ -24,7 +24,8 @@ def writing(path: Path) -> Iterator[Path]:
         reason = error.strerror or str(error)
         raise CannotWrite(f"Could not write '{path}' ({reason}); nothing was left there.") from error
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink()
 
 
 def write_text(path: Path, text: str) -> None:

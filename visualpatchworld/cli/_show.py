@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 from rich.table import Table
 
 Item = TypeVar("Item")
@@ -29,6 +30,9 @@ def fields_table(result: Mapping[str, Any]) -> Table:
     return table
 
 
-def progress(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
-    """The items, with a bar on stderr while they come."""
-    return iter(track(items, what, total=total, console=Console(stderr=True), transient=True))
+@contextmanager
+def progress(items: Iterable[Item], what: str, total: int) -> Iterator[Iterable[Item]]:
+    """The items, with a bar on stderr while they come, if someone is watching there."""
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield bar.track(items, total=total, description=what)

@@ -33,8 +33,8 @@ def collect(
     world = load_domain(domain)
     constants = varied_constants(world, vary)
     began = time.perf_counter()
-    recorded = progress(collected(world, constants, episodes=episodes, seed=seed, pixels=pixels), "collecting", episodes)
-    num_rows = write_traces(out, recorded, world.layout, domain=world.name, constants=constants, seed=seed)
+    with progress(collected(world, constants, episodes=episodes, seed=seed, pixels=pixels), "collecting", episodes) as recorded:
+        num_rows = write_traces(out, recorded, world.layout, domain=world.name, constants=constants, seed=seed)
     result = {
         "domain": world.name,
         "episodes": episodes,

@@ -30,8 +30,8 @@ def export(
 
     world = load_domain(domain)
     recorded = read_traces(traces, world)
-    lines = exported(recorded, world, view=view, stride=stride)
-    write_lines(out, progress(lines, "exporting", len(recorded.episodes)))
+    with progress(exported(recorded, world, view=view, stride=stride), "exporting", len(recorded.episodes)) as lines:
+        write_lines(out, lines)
     transitions = sum((len(episode) - 1) // stride for episode in recorded.episodes)
     result = {"domain": world.name, "view": view, "stride": stride, "episodes": len(recorded.episodes), "transitions": transitions}
     show({**result, "out": str(out)}, as_json)

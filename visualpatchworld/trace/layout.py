@@ -11,11 +11,15 @@ from jaxtyping import Float
 
 @dataclass(frozen=True)
 class Column:
-    """A named column of a trace file; a slash in the name is a group, as LeWM files have it."""
+    """A named column of a trace file; a slash in the name is a group, as LeWM files have it.
+
+    An optional column reads as zeros where a file does not have it.
+    """
 
     name: str
     width: int
     dtype: str = "float64"
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,5 +55,12 @@ def _split(columns: tuple[Column, ...], values: np.ndarray) -> dict[str, np.ndar
 
 
 def _join(columns: tuple[Column, ...], values: Mapping[str, np.ndarray]) -> np.ndarray:
-    parts = [np.asarray(values[column.name], dtype=np.float64).reshape(-1, column.width) for column in columns]
+    num_rows = next(len(values[column.name]) for column in columns if column.name in values)
+    parts = [_rows(column, values, num_rows) for column in columns]
     return np.concatenate(parts, axis=-1)
+
+
+def _rows(column: Column, values: Mapping[str, np.ndarray], num_rows: int) -> np.ndarray:
+    if column.optional and column.name not in values:
+        return np.zeros((num_rows, column.width))
+    return np.asarray(values[column.name], dtype=np.float64).reshape(-1, column.width)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import h5py
 import hdf5plugin
 import numpy as np
 
 from visualpatchworld import __version__
-from visualpatchworld.errors import BadTrace
 from visualpatchworld.output import writing
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Episode
@@ -25,19 +26,45 @@ CHUNK_ROWS = 1024
 def write_traces(path: Path, episodes: Iterable[Episode], layout: TraceLayout, *, domain: str, constants: Constants, seed: int) -> int:
     """Write episodes as they come and say how many rows they have; the file appears only when the last one is in."""
     lengths: list[int] = []
-    with writing(path) as aside, h5py.File(aside, "w") as file:
-        file.attrs["domain"] = domain
-        file.attrs["seed"] = seed
-        file.attrs["vpw_version"] = __version__
-        file.attrs["constants"] = json.dumps(dataclasses.asdict(constants))
-        for episode in episodes:
-            _append(file, _columns(episode, layout))
-            lengths.append(len(episode))
-        if not lengths:
-            raise BadTrace("There is no episode to write.")
-        file["ep_len"] = np.array(lengths, dtype=np.int32)
-        file["ep_offset"] = np.cumsum(lengths) - np.array(lengths, dtype=np.int64)
+    with writing(path) as aside, _PatientFile(aside, "w+") as disk:
+        with h5py.File(disk, "w") as file:
+            file.attrs["domain"] = domain
+            file.attrs["seed"] = seed
+            file.attrs["vpw_version"] = __version__
+            file.attrs["constants"] = json.dumps(dataclasses.asdict(constants))
+            for episode in episodes:
+                _append(file, _columns(episode, layout), disk)
+                lengths.append(len(episode))
+            file["ep_len"] = np.array(lengths, dtype=np.int32)
+            file["ep_offset"] = np.cumsum(lengths) - np.array(lengths, dtype=np.int64)
+        disk.raise_failure()
     return sum(lengths)
+
+
+class _PatientFile(io.FileIO):
+    """A file that keeps a failure to itself until asked, because HDF5 takes the process down when a write fails under it."""
+
+    _failure: BaseException | None = None
+
+    def write(self, data: Any) -> int:
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[super().write(rest) :]
+        except BaseException as error:  # Ctrl-C arrives here too
+            self._failure = self._failure or error
+        return len(data)
+
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return super().truncate(size)
+        except BaseException as error:
+            self._failure = self._failure or error
+            return self.tell() if size is None else size
+
+    def raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
 
 
 def _columns(episode: Episode, layout: TraceLayout) -> dict[str, np.ndarray]:
@@ -50,7 +77,7 @@ def _columns(episode: Episode, layout: TraceLayout) -> dict[str, np.ndarray]:
     return columns
 
 
-def _append(file: h5py.File, columns: dict[str, np.ndarray]) -> None:
+def _append(file: h5py.File, columns: dict[str, np.ndarray], disk: _PatientFile) -> None:
     for name, values in columns.items():
         if name not in file:
             # A picture is a chunk of its own, so that reading one does not unpack its neighbours.
@@ -61,3 +88,4 @@ def _append(file: h5py.File, columns: dict[str, np.ndarray]) -> None:
         assert isinstance(dataset, h5py.Dataset)
         dataset.resize(len(dataset) + len(values), axis=0)
         dataset[len(dataset) - len(values) :] = values
+        disk.raise_failure()
