@@ -59,7 +59,7 @@ def test_layout_is_that_of_lewm(toy_file: Path):
     with h5py.File(toy_file) as file:
         assert set(file) == {"action", "state", "pixels", "ep_idx", "ep_len", "ep_offset", "step_idx"}
         assert file["pixels"].chunks == (1, 224, 224, 3)  # pyright: ignore[reportAttributeAccessIssue]
-        assert str(hdf5plugin.BLOSC_ID) in file["state"]._filters  # pyright: ignore[reportAttributeAccessIssue]
+        assert file["state"].id.get_create_plist().get_filter(0)[0] == hdf5plugin.Blosc.filter_id  # pyright: ignore[reportAttributeAccessIssue]
         assert json.loads(str(file.attrs["constants"]))["drag"] == 0.7
     np.testing.assert_array_equal(column(toy_file, "ep_len"), [31, 31, 31])
     np.testing.assert_array_equal(column(toy_file, "ep_offset"), [0, 31, 62])

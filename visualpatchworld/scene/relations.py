@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.scene.schema import Relation, SceneObject
+from visualpatchworld.scene.schema import Direction, Relation, SceneObject
 
 CONTAINER = "border"  # the kind of object that others are inside of
 
@@ -48,7 +48,7 @@ def _position(item: SceneObject) -> Float[np.ndarray, " 3"]:
     return np.array([item.pose.x, item.pose.y, item.pose.z or 0.0], dtype=np.float64)
 
 
-def _direction(offset: np.ndarray, y_axis: str) -> str:
+def _direction(offset: np.ndarray, y_axis: str) -> Direction:
     x, y = offset[0], offset[1] if y_axis == "up" else -offset[1]
     if x == 0 and y == 0:
         return "here"

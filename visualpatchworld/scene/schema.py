@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from visualpatchworld.errors import BadGraph
 
 Source = Literal["oracle", "tool", "vlm"]
+Direction = Literal["left", "right", "above", "below", "here"]
 
 
 class _Part(BaseModel):
@@ -64,7 +65,7 @@ class Relation(_Part):
     object: str
     distance: float | None = None
     near_contact: bool | None = None
-    direction: Literal["left", "right", "above", "below", "here"] | None = None
+    direction: Direction | None = None
 
 
 class Metadata(_Part):
