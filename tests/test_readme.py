@@ -1,0 +1,29 @@
+"""What the README shows runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def test_python_snippets_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    snippets = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(snippets) >= 2
+    for snippet in snippets:
+        exec(compile(snippet, "README.md", "exec"), {})
+
+
+def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    from visualpatchworld.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"^vpw (.*?)(?:  +#.*)?$", README.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(commands) >= 4
+    for command in commands:
+        monkeypatch.setattr("sys.argv", ["vpw", *command.split()])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert stopped.value.code in (0, None), capsys.readouterr().err
