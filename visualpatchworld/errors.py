@@ -42,3 +42,7 @@ class CannotWrite(VpwError):
 
 class MissingGraphics(VpwError):
     """Offscreen rendering was asked for on a machine without an OpenGL library."""
+
+
+class WorkerFailed(VpwError):
+    """A worker process that ended by itself or could not do its part of the work."""

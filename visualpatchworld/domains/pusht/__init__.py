@@ -1,0 +1,20 @@
+"""PushT: a disc pushes a T-shaped block, which moves only while it is pushed."""
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.domains.pusht import policy, scene, settings, simulator, task
+
+DOMAIN = Domain(
+    name="pusht",
+    title="PushT",
+    engine="pymunk",
+    challenge="2D manipulation: contact, rotation",
+    gym_id="PushT-v0",
+    simulator=simulator.PushT,
+    constants=simulator.PushTConstants(),
+    scene=scene.SCENE,
+    layout=scene.LAYOUT,
+    policy=policy.pusher,
+    episode_steps=settings.EPISODE_STEPS,
+    metrics=task.METRICS,
+    quantities=task.QUANTITIES,
+)

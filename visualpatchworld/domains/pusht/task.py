@@ -1,0 +1,30 @@
+"""What counts as success in PushT, and how far a predicted state is from the true one."""
+
+import numpy as np
+
+SUCCESS_PX = 20.0
+SUCCESS_RAD = np.pi / 9
+
+
+def agent_px(state: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Distance between two agent positions."""
+    return np.linalg.norm(state[..., 0:2] - other[..., 0:2], axis=-1)
+
+
+def block_px(state: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Distance between two block origins."""
+    return np.linalg.norm(state[..., 2:4] - other[..., 2:4], axis=-1)
+
+
+def angle_rad(state: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Difference of two block angles, the short way round."""
+    return np.abs(np.mod(state[..., 4] - other[..., 4] + np.pi, 2 * np.pi) - np.pi)
+
+
+def pose_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """Agent and block together within the success distance of their goals, and the block turned as its goal is."""
+    return (np.linalg.norm(state[..., 0:4] - goal[..., 0:4], axis=-1) < SUCCESS_PX) & (angle_rad(state, goal) < SUCCESS_RAD)
+
+
+METRICS = {"pose_match": pose_match}
+QUANTITIES = {"agent_px": agent_px, "block_px": block_px, "angle_rad": angle_rad}
