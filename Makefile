@@ -1,5 +1,5 @@
 # `make run` and `make test` do all the setting-up they need; see scripts/setup.
-DOMAIN ?= tworoom
+DOMAIN ?= pusht
 OUT ?= runs/$(DOMAIN)
 BIN := .venv/bin
 
