@@ -78,6 +78,7 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}
     state_space: ClassVar[StateSpace]
     action_dim: ClassVar[int]
+    action_limit: ClassVar[float] = 1.0  # what goes beyond is cut; infinite where the world itself takes larger actions
     constants: Constants
 
     def __init__(self, constants: Constants, render_mode: str | None = "rgb_array"):
@@ -146,7 +147,7 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
         action = self._finite(action, "action")
         if action.shape != (self.action_dim,):
             raise BadState(f"An action here has {self.action_dim} numbers, not the shape {action.shape}.")
-        self.advance(np.clip(action, -1.0, 1.0))
+        self.advance(np.clip(action, -self.action_limit, self.action_limit))
         state = self.observe()
         success = self._goal is not None and bool(self.is_success(state, self._goal))
         return state, float(success), success, False, {"success": success}

@@ -15,17 +15,20 @@ CLEARANCE_PX = 12.0  # kept from the block on the way
 ARRIVED_PX = 12.0
 MAX_WALK_STEPS = 20  # a place behind the block may be out of reach near a wall
 NOISE = 0.05
-CENTRING = 1.5  # above 0, pushes that bring the block back to the middle are preferred; walls are still met now and then
+CENTRING = 2.0  # above 0, pushes that bring the block back to the middle are preferred
+LEAVE_WALL_PROBABILITY = 0.7  # each step against a wall: enough to meet walls now and then without wedging the block into them
+WALL_PX = 10.0  # a corner this close to the table's edge is at a wall
 
 
 def pusher(simulator: PushT, rng: np.random.Generator) -> Policy:
     """One push after another, each on a random point of the outline, at a random speed, for a random while."""
     actions = _pushes(simulator, rng)
-    return lambda: next(actions)
+    return lambda: next(actions, None)
 
 
 def _pushes(simulator: PushT, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    while True:
+    # A block that was pressed through a wall can not be fetched back: the episode is over.
+    while np.all(np.abs(simulator.observe()[2:4] - SIZE_PX / 2) < SIZE_PX / 2):
         point, inward = _contact(simulator, rng)
         standoff = simulator.constants.agent_radius + CLEARANCE_PX
         for _ in range(MAX_WALK_STEPS):
@@ -37,9 +40,11 @@ def _pushes(simulator: PushT, rng: np.random.Generator) -> Iterator[np.ndarray]:
         speed = rng.uniform(0.1, 0.6)
         swerve = rng.normal(0.0, 0.4)
         for _ in range(rng.integers(5, 16)):
-            pose = simulator.observe()[2:5]
-            heading = to_world(_turned(inward, swerve), np.array([0.0, 0.0, pose[2]]))
-            ahead = simulator.observe()[0:2] + simulator.constants.reach * heading
+            state = simulator.observe()
+            heading = _turned(inward, state[4] + swerve)
+            if _into_wall(heading, state[2:5], simulator.constants) and rng.random() < LEAVE_WALL_PROBABILITY:
+                break
+            ahead = state[0:2] + simulator.constants.reach * heading
             yield _towards(_within_walls(ahead), speed, simulator, rng)
 
 
@@ -48,7 +53,7 @@ def _contact(simulator: PushT, rng: np.random.Generator) -> tuple[Float[np.ndarr
     points, inwards = _outline(simulator.constants, rng, num_points=12)
     pose = simulator.observe()[2:5]
     to_middle = (SIZE_PX / 2 - to_world(points, pose)) / (SIZE_PX / 2)
-    pushes = to_world(inwards, np.array([0.0, 0.0, pose[2]]))
+    pushes = _turned(inwards, pose[2])
     weights = np.exp(CENTRING * (pushes * to_middle).sum(axis=1))
     chosen = rng.choice(len(points), p=weights / weights.sum())
     return points[chosen], inwards[chosen]
@@ -94,9 +99,16 @@ def _towards(place: Float[np.ndarray, " 2"], speed: float, simulator: PushT, rng
     return np.clip(action + rng.normal(0.0, NOISE, 2), -1.0, 1.0)
 
 
+def _into_wall(heading: Float[np.ndarray, " 2"], pose: Float[np.ndarray, " 3"], constants: PushTConstants) -> bool:
+    """Whether a corner of the block is at a wall that lies in the direction of the push."""
+    corners = to_world(block_boxes(constants), pose).reshape(-1, 2)
+    low, high = corners.min(axis=0) < WALL_PX, corners.max(axis=0) > SIZE_PX - WALL_PX
+    return bool(np.any((low & (heading < 0)) | (high & (heading > 0))))
+
+
 def _within_walls(place: Float[np.ndarray, " 2"]) -> Float[np.ndarray, " 2"]:
     return np.clip(place, 25.0, SIZE_PX - 25.0)
 
 
-def _turned(direction: Float[np.ndarray, " 2"], angle: float) -> Float[np.ndarray, " 2"]:
-    return to_world(direction, np.array([0.0, 0.0, angle]))
+def _turned(directions: Float[np.ndarray, "*B 2"], angle: float) -> Float[np.ndarray, "*B 2"]:
+    return to_world(directions, np.array([0.0, 0.0, angle]))

@@ -37,7 +37,7 @@ WALLS_PX = {
     "right": ((506.0, 5.0), (506.0, 506.0)),
     "bottom": ((5.0, 506.0), (506.0, 506.0)),
 }
-DEFAULT_GOAL_POSE = (256.0, 256.0, math.pi / 4)
+DEFAULT_GOAL_POSE = np.array([256.0, 256.0, math.pi / 4])
 
 # Left, top, right, bottom of each box in the block's frame, in units of the block's scale.
 BOXES: dict[str, tuple[tuple[float, float, float, float], ...]] = {
@@ -87,6 +87,7 @@ class PushT(Simulator):
 
     state_space = STATE_SPACE
     action_dim = 2
+    action_limit = math.inf  # human demonstrations reach 1.8
     constants: PushTConstants
 
     def __init__(self, constants: PushTConstants = PushTConstants(), render_mode: str | None = "rgb_array"):
@@ -136,7 +137,7 @@ class PushT(Simulator):
         return task.pose_match(state, goal)
 
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
-        return engine_pool.rollout(PushT, self.constants, engine_state, np.clip(actions, -1.0, 1.0))
+        return engine_pool.rollout(PushT, self.constants, engine_state, actions)
 
     def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
         goal_pose = DEFAULT_GOAL_POSE if self._goal is None else self._goal[2:5]
@@ -231,9 +232,10 @@ def paint(state: Float[np.ndarray, " S"], goal_pose: Float[np.ndarray, " 3"], co
     for corners in to_world(boxes, goal_pose):
         cv2.fillPoly(canvas, [_pixels(corners)], GOAL_COLOR)
     for start, end in WALLS_PX.values():
-        cv2.line(canvas, _pixels(start), _pixels(end), WALL_COLOR, OUTLINE_PX)
-    cv2.circle(canvas, _pixels(state[0:2]), round(constants.agent_radius), AGENT_COLOR, cv2.FILLED)
-    cv2.circle(canvas, _pixels(state[0:2]), max(round(constants.agent_radius) - OUTLINE_PX, 0), _lighter(AGENT_COLOR), cv2.FILLED)
+        cv2.polylines(canvas, [_pixels(np.array([start, end]))], False, WALL_COLOR, OUTLINE_PX)
+    x, y = _pixels(state[0:2]).tolist()
+    cv2.circle(canvas, (x, y), round(constants.agent_radius), AGENT_COLOR, cv2.FILLED)
+    cv2.circle(canvas, (x, y), max(round(constants.agent_radius) - OUTLINE_PX, 0), _lighter(AGENT_COLOR), cv2.FILLED)
     for corners in to_world(boxes, state[2:5]):
         cv2.fillPoly(canvas, [_pixels(corners)], _lighter(BLOCK_COLOR))
         cv2.polylines(canvas, [_pixels(corners)], True, BLOCK_COLOR, OUTLINE_PX)
