@@ -89,7 +89,8 @@ def _shared_out(workers: Sequence[_Worker], function: Callable[..., Any], jobs: 
             busy[worker] = entry[0]
         if not busy:
             return results
-        for worker in [worker for worker in busy if worker in wait(list(busy))]:
+        ready = wait(list(busy))
+        for worker in [worker for worker in busy if worker in ready]:
             results[busy.pop(worker)] = worker.receive()
             idle.append(worker)
 
