@@ -29,6 +29,7 @@ def choose_library(wanted: str | None) -> str:
 os.environ["MUJOCO_GL"] = choose_library(os.environ.get("MUJOCO_GL"))
 # MuJoCo reads the choice when it is imported, so everything here takes it from this module.
 import mujoco  # noqa: E402
+from mujoco.rollout import Rollout as Rollout  # noqa: E402
 
 
 class Camera:

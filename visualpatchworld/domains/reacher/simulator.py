@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
+import os
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,8 +12,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.domains.reacher import task
-from visualpatchworld.graphics import Camera, mujoco
-from visualpatchworld.mujoco_batch import BatchedEngine
+from visualpatchworld.graphics import Camera, Rollout, mujoco
 from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
 
@@ -32,6 +32,7 @@ LINK_RADIUS_M = 0.01
 SUBSTEPS = 2
 SUBSTEP_S = 0.02
 STEP_S = SUBSTEPS * SUBSTEP_S
+NUM_THREADS = len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class Reacher(Simulator):
         self._data = mujoco.MjData(self._model)
 
     @functools.cached_property
-    def _batch(self) -> BatchedEngine:
-        return BatchedEngine(self._model)
+    def _data_of_threads(self) -> list[mujoco.MjData]:
+        return [mujoco.MjData(self._model) for _ in range(NUM_THREADS)]
 
     @functools.cached_property
     def _camera(self) -> Camera:
@@ -99,8 +100,10 @@ class Reacher(Simulator):
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
         actions = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
         if self._has_torques:
-            every_substep = self._batch.rollout(engine_state, np.repeat(actions, SUBSTEPS, axis=1))
-            return with_finger(every_substep[:, SUBSTEPS - 1 :: SUBSTEPS], self.constants)
+            started = np.concatenate([[0.0], engine_state])  # MuJoCo's own state begins with the time
+            torques = np.repeat(actions, SUBSTEPS, axis=1)
+            every_substep, _ = _threads().rollout(self._model, self._data_of_threads, started, torques)
+            return with_finger(every_substep[:, SUBSTEPS - 1 :: SUBSTEPS, 1:], self.constants)
         arm = np.tile(engine_state, (len(actions), 1))
         arms = []
         for action in actions.swapaxes(0, 1):
@@ -115,6 +118,12 @@ class Reacher(Simulator):
     @property
     def _has_torques(self) -> bool:
         return self.constants.space == "joint" and self.constants.order == "second"
+
+
+@functools.cache
+def _threads() -> Rollout:
+    """Threads that start at the first rollout and live on, for every Reacher of this process."""
+    return Rollout(nthread=NUM_THREADS)
 
 
 def build_model(constants: ReacherConstants) -> mujoco.MjModel:

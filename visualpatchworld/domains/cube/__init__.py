@@ -1,0 +1,20 @@
+"""Cube: a robot arm that picks up a block and puts it elsewhere."""
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.domains.cube import policy, scene, settings, simulator, task
+
+DOMAIN = Domain(
+    name="cube",
+    title="Cube",
+    engine="MuJoCo (ogbench)",
+    challenge="3D manipulation: grasp, carry, release",
+    gym_id="Cube-v0",
+    simulator=simulator.Cube,
+    constants=simulator.CubeConstants(),
+    scene=scene.SCENE,
+    layout=scene.LAYOUT,
+    policy=policy.noisy_oracle,
+    episode_steps=settings.EPISODE_STEPS,
+    metrics=task.METRICS,
+    quantities=task.QUANTITIES,
+)

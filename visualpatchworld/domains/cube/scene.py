@@ -1,0 +1,31 @@
+"""What a Cube scene shows: the gripper and the block."""
+
+from visualpatchworld.domains.cube.simulator import STATE_SPACE, CubeConstants
+from visualpatchworld.scene.schema import Geometry, SceneObject
+from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.trace.layout import Column, TraceLayout
+
+
+def objects(constants: CubeConstants) -> tuple[SceneObject, ...]:
+    """The gripper is a point between its fingertips; the block is a box."""
+    half = constants.cube_half_size
+    return (
+        SceneObject(name="gripper", kind="gripper"),
+        SceneObject(name="block", kind="block", geometry=Geometry(half_sizes=(half, half, half))),
+    )
+
+
+SCENE = SceneTemplate(domain="cube", state_space=STATE_SPACE, objects=objects, length_unit="m", near=0.03)
+CONTACT = Column("proprio/gripper_contact", 1)
+LAYOUT = TraceLayout(
+    engine_state=(Column("qpos", 21), Column("qvel", 20), CONTACT, Column("qacc_warmstart", 20, optional=True)),
+    state=(
+        Column("proprio/effector_pos", 3),
+        Column("proprio/effector_yaw", 1),
+        Column("proprio/gripper_opening", 1),
+        CONTACT,
+        Column("privileged/block_0_pos", 3),
+        Column("privileged/block_0_yaw", 1),
+    ),
+    action=Column("action", 5, "float32"),
+)

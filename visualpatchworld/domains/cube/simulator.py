@@ -1,0 +1,179 @@
+"""The Cube world: ogbench's robot arm and gripper over a floor with one block."""
+
+from __future__ import annotations
+
+import copy
+import functools
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from visualpatchworld import engine_pool
+from visualpatchworld.domains.cube import task
+from visualpatchworld.domains.cube.model import (
+    ARM,
+    BLOCK,
+    BLOCK_POSE,
+    BLOCK_TURN,
+    BLOCK_VELOCITY,
+    CLOSED_CONTROL,
+    CLOSED_RAD,
+    GRIPPER,
+    HOME_RAD,
+    CubeConstants,
+    build_env,
+    fingers_at,
+    step_with_held,
+)
+from visualpatchworld.graphics import Camera, mujoco
+from visualpatchworld.scene.state import StateField, StateSpace
+from visualpatchworld.simulator import FRAME_SIZE_PX, Simulator
+
+TURN = 2 * np.pi
+STATE_SPACE = StateSpace(
+    (
+        StateField("effector_x", "m", "gripper.pose.x"),
+        StateField("effector_y", "m", "gripper.pose.y"),
+        StateField("effector_z", "m", "gripper.pose.z"),
+        StateField("effector_yaw", "rad", "gripper.pose.angle", period=TURN, low=-np.pi),
+        StateField("gripper_opening", "0 open, 1 closed", "gripper.attributes.opening"),
+        StateField("gripper_contact", "0 none, 1 firm", "gripper.attributes.contact"),
+        StateField("block_x", "m", "block.pose.x"),
+        StateField("block_y", "m", "block.pose.y"),
+        StateField("block_z", "m", "block.pose.z"),
+        StateField("block_yaw", "rad", "block.pose.angle", period=TURN, low=-np.pi),
+    )
+)
+
+# The engine state: positions, velocities, the finger's last force reading, and what the contact solver starts from. The last two are
+# memory: a state given without them is one in which they are zero.
+QPOS, QVEL, CONTACT, WARM_START = slice(0, 21), slice(21, 41), 41, slice(42, 62)
+NUM_ENGINE = 62
+
+SUBSTEPS = 25
+SUBSTEP_S = 0.002
+GRASP_SUBSTEPS = 100
+FIRM_N = 50.0  # what the force sensor in the finger calls 1
+ARM_AREA_M = np.array([[0.25, -0.35, 0.20], [0.6, 0.35, 0.35]])
+BLOCK_AREA_M = np.array([[0.3, -0.3], [0.55, 0.3]])
+
+
+class Cube(Simulator):
+    """ogbench's scene and controller, without the reading of sensors that nobody asks for."""
+
+    state_space = STATE_SPACE
+    action_dim = 5
+    constants: CubeConstants
+
+    def __init__(self, constants: CubeConstants = CubeConstants(), render_mode: str | None = "rgb_array"):
+        super().__init__(constants, render_mode)
+        self._env = copy.copy(build_env(constants))
+        self._model = self._env.model
+        self._data = self._env._data = mujoco.MjData(self._model)
+        self._pinch = self._model.site("ur5e/robotiq/pinch").id
+        self._pad = self._model.body("ur5e/robotiq/right_pad").id
+        self.set_state(self._model.qpos0)
+
+    @functools.cached_property
+    def _camera(self) -> Camera:
+        return Camera(self._model, "front_pixels", FRAME_SIZE_PX)
+
+    def get_state(self) -> Float[np.ndarray, " E"]:
+        return np.concatenate([self._data.qpos, self._data.qvel, [self._contact], self._data.qacc_warmstart])
+
+    def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
+        state = np.concatenate([engine_state, np.zeros(NUM_ENGINE - len(engine_state))])
+        # After a step the hand is seen where it was one physics step before: where the present velocity brought it from.
+        earlier = state[QPOS].copy()
+        mujoco.mj_integratePos(self._model, earlier, state[QVEL], -SUBSTEP_S)
+        self._data.qpos = earlier
+        mujoco.mj_kinematics(self._model, self._data)
+        self._data.qpos, self._data.qvel, self._data.qacc_warmstart = state[QPOS], state[QVEL], state[WARM_START]
+        self._contact = state[CONTACT]
+
+    def observe(self) -> Float[np.ndarray, " S"]:
+        qpos, facing = self._data.qpos, self._data.site_xmat[self._pinch]
+        w, x, y, z = qpos[BLOCK_TURN]
+        effector_yaw = np.arctan2(facing[3], facing[0])
+        block_yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+        opening = np.clip(qpos[GRIPPER][0] / CLOSED_RAD, 0.0, 1.0)
+        return np.array([*self._data.site_xpos[self._pinch], effector_yaw, opening, self._contact, *qpos[BLOCK], block_yaw])
+
+    def place(self, state: Float[np.ndarray, " S"]) -> None:
+        effector, (effector_yaw, opening, contact), block, (block_yaw,) = np.split(state, [3, 6, 9])
+        joints = self._reach(effector, effector_yaw)
+        turn = [np.cos(block_yaw / 2), 0.0, 0.0, np.sin(block_yaw / 2)]
+        self.set_state(np.concatenate([joints, fingers_at(self._model, opening), block, turn]))
+        if contact > 0.5:
+            self._grasp()
+
+    def sample_start(self, rng: np.random.Generator) -> None:
+        effector, yaw = rng.uniform(*ARM_AREA_M), rng.uniform(-np.pi, np.pi)
+        block, block_yaw = rng.uniform(*BLOCK_AREA_M), rng.uniform(-np.pi, np.pi)
+        self.place(np.array([*effector, yaw, 0.0, 0.0, *block, self.constants.cube_half_size, block_yaw]))
+
+    def advance(self, action: Float[np.ndarray, " A"]) -> None:
+        before, block = self.observe(), self._data.qpos[BLOCK_POSE].copy()
+        # In single precision, as upstream: contact amplifies any difference.
+        self._env.set_control(np.asarray(action, dtype=np.float32))
+        if self.constants.effector == "servo":
+            mujoco.mj_step(self._model, self._data, nstep=SUBSTEPS)
+        else:
+            self._glide()
+        self._feel()
+        if self.constants.object != "gripped":
+            self._carry(block, self.observe() - before)
+
+    def is_success(self, state: Float[np.ndarray, "*B S"], goal: Float[np.ndarray, "*B S"]) -> np.ndarray:
+        return task.block_match(state, goal)
+
+    def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
+        return engine_pool.rollout(Cube, self.constants, engine_state, np.clip(actions, -1.0, 1.0))
+
+    def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
+        data = mujoco.MjData(self._model)
+        data.qpos = self._data.qpos
+        mujoco.mj_forward(self._model, data)
+        return self._camera.picture(data)
+
+    def _feel(self) -> None:
+        """Read the force sensor in the finger."""
+        mujoco.mj_rnePostConstraint(self._model, self._data)
+        self._contact = min(float(np.linalg.norm(self._data.cfrc_ext[self._pad])) / FIRM_N, 1.0)
+
+    def _glide(self) -> None:
+        """Simulate one step in which the arm moves smoothly to its target, whatever stands against it."""
+        start, target = self._data.qpos[ARM].copy(), self._data.ctrl[ARM].copy()
+        for part in np.arange(1, SUBSTEPS + 1) / SUBSTEPS:
+            mujoco.mj_step(self._model, self._data)
+            self._data.qpos[ARM] = start + (target - start) * part**2 * (3 - 2 * part)
+            self._data.qvel[ARM] = (target - start) * 6 * part * (1 - part) / (SUBSTEPS * SUBSTEP_S)
+        mujoco.mj_kinematics(self._model, self._data)
+
+    def _carry(self, block: Float[np.ndarray, " 7"], moved: Float[np.ndarray, " S"]) -> None:
+        """Put the block back where it was, or, where it is coupled, as far on as the effector is, but not into the floor."""
+        self._data.qpos[BLOCK_POSE], self._data.qvel[BLOCK_VELOCITY] = block, 0.0
+        if self.constants.object == "coupled":
+            x, y, z = block[:3] + moved[:3]
+            self._data.qpos[BLOCK] = x, y, max(z, self.constants.cube_half_size)
+
+    def _reach(self, effector: Float[np.ndarray, " 3"], yaw: float) -> Float[np.ndarray, " 6"]:
+        """Joint angles of an arm whose hand is there and points down."""
+        from ogbench.manipspace.lie import SE3, SO3
+
+        facing = SO3.from_z_radians(yaw) @ self._env._effector_down_rotation
+        flange = SE3.from_rotation_and_translation(facing, effector) @ self._env._T_pa
+        exact = {"max_iters": 200, "pos_thresh": 1e-9, "ori_thresh": 1e-9}
+        return self._env._ik.solve(pos=flange.translation(), quat=flange.rotation().wxyz, curr_qpos=HOME_RAD, **exact)
+
+    def _grasp(self) -> None:
+        """Close the fingers while arm and block stay in place; where no block is between them, leave them as they are."""
+        placed = self.get_state()
+        for _ in range(GRASP_SUBSTEPS):
+            step_with_held(self._model, self._data, np.array([*placed[ARM], CLOSED_CONTROL]), placed[BLOCK_POSE])
+        self._feel()
+        if self._contact == 0.0:
+            return self.set_state(placed)
+        grasped = self.get_state()
+        grasped[ARM], grasped[BLOCK_POSE], grasped[QVEL] = placed[ARM], placed[BLOCK_POSE], 0.0
+        return self.set_state(grasped)
