@@ -18,7 +18,13 @@ def objects(constants: CubeConstants) -> tuple[SceneObject, ...]:
 SCENE = SceneTemplate(domain="cube", state_space=STATE_SPACE, objects=objects, length_unit="m", near=0.03)
 CONTACT = Column("proprio/gripper_contact", 1)
 LAYOUT = TraceLayout(
-    engine_state=(Column("qpos", 21), Column("qvel", 20), CONTACT, Column("qacc_warmstart", 20, optional=True)),
+    engine_state=(
+        Column("qpos", 21),
+        Column("qvel", 20),
+        CONTACT,
+        Column("qacc_warmstart", 20, optional=True),
+        Column("arm_qpos_earlier", 6, optional=True),
+    ),
     state=(
         Column("proprio/effector_pos", 3),
         Column("proprio/effector_yaw", 1),

@@ -45,10 +45,10 @@ STATE_SPACE = StateSpace(
     )
 )
 
-# The engine state: positions, velocities, the finger's last force reading, and what the contact solver starts from. The last two are
-# memory: a state given without them is one in which they are zero.
-QPOS, QVEL, CONTACT, WARM_START = slice(0, 21), slice(21, 41), 41, slice(42, 62)
-NUM_ENGINE = 62
+# The engine state: positions, velocities, and what else the engine remembers: the finger's last force reading, what the contact solver
+# starts from, and the arm's joints one physics step before. Zeros stand for a memory that is not known.
+QPOS, QVEL, CONTACT, WARM_START, EARLIER_ARM = slice(0, 21), slice(21, 41), 41, slice(42, 62), slice(62, 68)
+NUM_ENGINE = 68
 
 SUBSTEPS = 25
 SUBSTEP_S = 0.002
@@ -79,14 +79,16 @@ class Cube(Simulator):
         return Camera(self._model, "front_pixels", FRAME_SIZE_PX)
 
     def get_state(self) -> Float[np.ndarray, " E"]:
-        return np.concatenate([self._data.qpos, self._data.qvel, [self._contact], self._data.qacc_warmstart])
+        memory = [[self._contact], self._data.qacc_warmstart, self._earlier_arm]
+        return np.concatenate([self._data.qpos, self._data.qvel, *memory])
 
     def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
         state = np.concatenate([engine_state, np.zeros(NUM_ENGINE - len(engine_state))])
-        # After a step the hand is seen where it was one physics step before: where the present velocity brought it from.
-        earlier = state[QPOS].copy()
-        mujoco.mj_integratePos(self._model, earlier, state[QVEL], -SUBSTEP_S)
-        self._data.qpos = earlier
+        known = state[EARLIER_ARM].any()
+        # The engine moves a joint by its new velocity, so this is where it was, but for rounding.
+        self._earlier_arm = state[EARLIER_ARM] if known else state[QPOS][ARM] - SUBSTEP_S * state[QVEL][ARM]
+        # The hand is seen, and steered, where it was before the last physics step.
+        self._data.qpos[ARM] = self._earlier_arm
         mujoco.mj_kinematics(self._model, self._data)
         self._data.qpos, self._data.qvel, self._data.qacc_warmstart = state[QPOS], state[QVEL], state[WARM_START]
         self._contact = state[CONTACT]
@@ -117,7 +119,9 @@ class Cube(Simulator):
         # In single precision, as upstream: contact amplifies any difference.
         self._env.set_control(np.asarray(action, dtype=np.float32))
         if self.constants.effector == "servo":
-            mujoco.mj_step(self._model, self._data, nstep=SUBSTEPS)
+            mujoco.mj_step(self._model, self._data, nstep=SUBSTEPS - 1)
+            self._earlier_arm = self._data.qpos[ARM].copy()
+            mujoco.mj_step(self._model, self._data)
         else:
             self._glide()
         self._feel()
@@ -148,6 +152,7 @@ class Cube(Simulator):
             mujoco.mj_step(self._model, self._data)
             self._data.qpos[ARM] = start + (target - start) * part**2 * (3 - 2 * part)
             self._data.qvel[ARM] = (target - start) * 6 * part * (1 - part) / (SUBSTEPS * SUBSTEP_S)
+        self._earlier_arm = target
         mujoco.mj_kinematics(self._model, self._data)
 
     def _carry(self, block: Float[np.ndarray, " 7"], moved: Float[np.ndarray, " S"]) -> None:
@@ -175,5 +180,5 @@ class Cube(Simulator):
         if self._contact == 0.0:
             return self.set_state(placed)
         grasped = self.get_state()
-        grasped[ARM], grasped[BLOCK_POSE], grasped[QVEL] = placed[ARM], placed[BLOCK_POSE], 0.0
+        grasped[ARM], grasped[EARLIER_ARM], grasped[BLOCK_POSE], grasped[QVEL] = placed[ARM], placed[ARM], placed[BLOCK_POSE], 0.0
         return self.set_state(grasped)
