@@ -35,4 +35,12 @@ def progress(items: Iterable[Item], what: str, total: int) -> Iterator[Iterable[
     """The items, with a bar on stderr while they come, if someone is watching there."""
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        yield bar.track(items, total=total, description=what)
+        task = bar.add_task(what, total=total)
+
+        # Not rich's own `track`: its thread outlives a failure between two items and keeps the process from ending.
+        def counted() -> Iterator[Item]:
+            for item in items:
+                yield item
+                bar.advance(task)
+
+        yield counted()
