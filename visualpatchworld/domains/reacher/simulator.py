@@ -182,9 +182,7 @@ def move(arm: Float[np.ndarray, "*B E"], action: Float[np.ndarray, "*B A"], cons
     return np.concatenate([moved, (moved - joints) / STEP_S], axis=-1)
 
 
-def reach(
-    finger: Float[np.ndarray, "*B 2"], joints: Float[np.ndarray, "*B 2"], constants: ReacherConstants
-) -> Float[np.ndarray, "*B 2"]:
+def reach(finger: Float[np.ndarray, "*B 2"], joints: Float[np.ndarray, "*B 2"], constants: ReacherConstants) -> Float[np.ndarray, "*B 2"]:
     """Inverse kinematics: the joint angles next to the present ones that bring the finger there, or as near as it can get."""
     a, b = constants.link1, constants.link2
     squared = (finger**2).sum(axis=-1)

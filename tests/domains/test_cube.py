@@ -1,0 +1,138 @@
+"""Cube against upstream's recordings, what an experimenter may choose, its constants and its other kinds of world."""
+
+from pathlib import Path
+
+import h5py
+import hdf5plugin  # noqa: F401  (reads Blosc)
+import numpy as np
+import pytest
+
+from visualpatchworld.domain import load_domain
+from visualpatchworld.trace.collect import collect
+
+CUBE = load_domain("cube")
+EFFECTOR, BLOCK = slice(0, 3), slice(6, 9)
+# An open hand above the table, the block elsewhere; and a closed hand that holds the block in the air.
+APART = np.array([0.40, -0.10, 0.20, 0.3, 0.2, 0.0, 0.45, 0.15, 0.02, 0.5])
+HELD = np.array([0.40, -0.10, 0.20, 0.3, 0.56, 1.0, 0.40, -0.10, 0.20, 0.3])
+GO = np.array([0.6, -0.4, 0.2, 0.5, 0.0])
+CARRY = np.array([0.4, 0.4, 0.2, 0.0, 1.0])
+RELEASE = np.array([0.0, 0.0, 0.0, 0.0, -1.0])
+
+
+def run(vary: dict[str, object], start: np.ndarray, action: np.ndarray, steps: int) -> np.ndarray:
+    """The states from a start on, under one repeated action."""
+    simulator = CUBE.make(vary)
+    first, _ = simulator.reset(options={"state": start})
+    return np.array([first, *(simulator.step(action)[0] for _ in range(steps))])
+
+
+@pytest.mark.parametrize("episode", [0, 13, 17])  # in the latter two the block slips and falls, which amplifies any difference
+def test_episodes_replay_upstream(reference: Path, episode: int):
+    rows = slice(200 * episode, 200 * episode + 200)
+    with h5py.File(reference / "cube.h5") as file:
+        columns = {column.name: file[column.name][rows] for column in CUBE.layout.columns if column.name in file}
+    states = CUBE.layout.join_state(columns)
+    simulator = CUBE.make()
+    simulator.reset(options={"engine_state": np.concatenate([columns["qpos"][0], columns["qvel"][0]])})
+    replayed = np.array([simulator.step(action)[0] for action in columns["action"][:-1]])
+    for part, tolerance_m in ((EFFECTOR, 0.002), (BLOCK, 0.005)):
+        close = np.linalg.norm(replayed[:, part] - states[1:, part], axis=1) < tolerance_m
+        assert close.mean() >= 0.99
+
+
+def test_pictures_look_as_upstream(reference: Path):
+    recorded = np.load(reference / "frames_cube.npz")
+    simulator = CUBE.make()
+    for i in range(0, 60, 6):
+        simulator.set_state(np.concatenate([recorded["qpos"][i], recorded["qvel"][i]]))
+        assert np.abs(simulator.render().astype(float) - recorded["frames"][i]).mean() < 4
+
+
+def test_a_grip_continues_exactly():
+    simulator = CUBE.make()
+    simulator.reset(options={"state": HELD})
+    for _ in range(3):
+        simulator.step(CARRY)
+    saved, seen = simulator.get_state(), simulator.observe()
+    onward = [simulator.step(CARRY)[0] for _ in range(5)]
+    fresh = CUBE.make()
+    restored, _ = fresh.reset(options={"engine_state": saved})
+    np.testing.assert_array_equal(restored, seen)
+    np.testing.assert_array_equal([fresh.step(CARRY)[0] for _ in range(5)], onward)
+
+
+def test_an_experimenter_places_hand_and_block():
+    rng = np.random.default_rng(0)
+    simulator = CUBE.make()
+    for _ in range(20):
+        effector, block = rng.uniform([0.25, -0.35, 0.05], [0.6, 0.35, 0.35]), rng.uniform([0.3, -0.3], [0.55, 0.3])
+        yaw, opening, block_yaw = rng.uniform([-3, 0, -3], [3, 1, 3])
+        asked = np.array([*effector, yaw, opening, 0.0, *block, 0.02, block_yaw])
+        seen, _ = simulator.reset(options={"state": asked})
+        assert (np.abs(seen - asked) <= np.array([*[1e-3] * 3, 0.01, 0.03, 0.0, *[1e-9] * 4])).all()
+
+
+def test_a_placed_grip_holds():
+    states = run({}, HELD, CARRY, 5)
+    assert states[0, 5] > 0.5
+    np.testing.assert_allclose(states[:, BLOCK] - states[:, EFFECTOR], 0, atol=0.01)
+    assert np.linalg.norm(states[-1, EFFECTOR] - states[0, EFFECTOR]) > 0.05
+
+
+def test_a_grip_on_nothing_stays_as_it_was_asked():
+    nothing = HELD.copy()
+    nothing[BLOCK] = 0.45, 0.2, 0.02
+    state = run({}, nothing, CARRY, 0)[0]
+    assert state[4] == pytest.approx(0.56, abs=0.01)
+    assert state[5] == 0
+
+
+def test_a_released_block_falls_or_floats():
+    falls, floats = (run({"release": kind}, HELD, RELEASE, 8)[-1] for kind in ("falls", "floats"))
+    assert falls[8] == pytest.approx(0.02, abs=1e-3)
+    assert floats[8] == pytest.approx(0.20, abs=0.005)
+
+
+def test_a_coupled_block_always_moves_along():
+    states = run({"object": "coupled"}, APART, GO, 4)
+    np.testing.assert_allclose(states[:, 6:8] - states[:, 0:2], np.tile(APART[6:8] - APART[0:2], (5, 1)), atol=1e-9)
+    lowered = run({"object": "coupled"}, APART, np.array([0.0, 0.0, -1.0, 0.0, 0.0]), 4)
+    assert lowered[-1, 8] == pytest.approx(0.02)
+
+
+def test_a_free_block_never_moves():
+    states = run({"object": "free"}, HELD, CARRY, 4)
+    np.testing.assert_array_equal(states[:, BLOCK], np.tile(HELD[BLOCK], (5, 1)))
+
+
+def test_a_direct_effector_is_at_its_target_and_a_servo_lags():
+    target = np.array([0.03, -0.02, 0.01])
+    direct, servo = (np.diff(run({"effector": kind}, APART, GO, 1)[:, EFFECTOR], axis=0)[0] for kind in ("direct", "servo"))
+    np.testing.assert_allclose(direct, target, atol=2e-4)
+    assert np.linalg.norm(servo) < 0.6 * np.linalg.norm(target)
+
+
+@pytest.mark.parametrize(("name", "value", "field"), [("reach_scale", 0.1, 0), ("yaw_scale", 0.6, 3), ("gripper_scale", 2.0, 4)])
+def test_scales_stretch_their_part_of_the_action(name: str, value: float, field: int):
+    action = np.array([0.3, 0.0, 0.0, 0.3, 0.2])
+    nominal, varied = (run(vary, APART, action, 2)[-1] - APART for vary in ({}, {name: value}))
+    ratios = varied[[0, 3, 4]] / nominal[[0, 3, 4]]
+    index = [0, 3, 4].index(field)
+    assert ratios[index] > 1.5
+    np.testing.assert_allclose(np.delete(ratios, index), 1, atol=0.25)
+
+
+def test_a_larger_block_rests_higher():
+    simulator = CUBE.make({"cube_half_size": 0.03})
+    simulator.reset(seed=0)
+    for _ in range(5):
+        state = simulator.step(np.zeros(5))[0]
+    assert state[8] == pytest.approx(0.03, abs=1e-3)
+
+
+def test_the_oracle_moves_the_block_in_most_windows():
+    episodes = collect(CUBE, CUBE.constants, episodes=3, seed=0)
+    blocks = [episode.states[:, BLOCK] for episode in episodes]
+    moved = np.concatenate([np.linalg.norm(block[25:] - block[:-25], axis=1) > 0.04 for block in blocks])
+    assert moved.mean() > 0.5
