@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Domain:
     constants: Constants  # the nominal ones
     scene: SceneTemplate
     layout: TraceLayout
-    policy: Callable[[Simulator, np.random.Generator], Policy]
+    policy: Callable[[Any, np.random.Generator], Policy]  # called with (simulator of this domain, rng)
     episode_steps: int
     metrics: Mapping[str, Metric]  # the first is the main one
     quantities: Mapping[str, Quantity]

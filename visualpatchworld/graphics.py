@@ -1,5 +1,8 @@
 """MuJoCo and its offscreen pictures: which OpenGL library draws them, and one sentence when there is none."""
 
+# MuJoCo's names come from compiled modules, which pyright can not look into.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import atexit
@@ -43,6 +46,7 @@ class Camera:
         self._options = mujoco.MjvOption()
         self._scene = mujoco.MjvScene(model, maxgeom=1000)
         self._frame = mujoco.MjrRect(0, 0, size_px, size_px)
+        model.vis.global_.offwidth = model.vis.global_.offheight = size_px
         self._gl = _gl_context(size_px)
         self._gl.make_current()
         self._target = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_150.value)
@@ -62,7 +66,7 @@ class Camera:
 
 def _gl_context(size_px: int):
     try:
-        return mujoco.GLContext(size_px, size_px)  # pyright: ignore[reportAttributeAccessIssue]
+        return mujoco.GLContext(size_px, size_px)
     except Exception as error:  # each OpenGL library fails in its own way
         raise MissingGraphics(f"Pictures need an OpenGL library, and none works on this machine: run `{INSTALL}`.") from error
 

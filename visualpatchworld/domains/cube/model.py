@@ -1,16 +1,19 @@
 """The MuJoCo model of Cube: ogbench's scene with varied constants, and how its gripper closes."""
 
+# MuJoCo's names come from compiled modules, which pyright can not look into.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.graphics import mujoco
-from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, constant
+from visualpatchworld.simulator import Constants, constant
 
 if TYPE_CHECKING:
     from ogbench.manipspace.envs.cube_env import CubeEnv
@@ -42,18 +45,17 @@ def build_env(constants: CubeConstants) -> CubeEnv:
     """ogbench's environment with these constants, compiled, as it looks in upstream's pictures."""
     from ogbench.manipspace.envs.cube_env import CubeEnv  # here, because it imports MuJoCo and must find its graphics chosen
 
-    size = {"width": FRAME_SIZE_PX, "height": FRAME_SIZE_PX}
-    looks = {"ob_type": "pixels", "pixel_transparent_arm": False, "visualize_info": False}
-    env = CubeEnv(env_type="single", mode="data_collection", **looks, **size)
-    env._mjcf_model = env.build_mjcf_model()
-    block = env.mjcf_model.find("geom", "object_0")
+    env = CubeEnv(env_type="single", mode="data_collection", ob_type="pixels", pixel_transparent_arm=False, visualize_info=False)
+    scene: Any = env.build_mjcf_model()
+    block = scene.find("geom", "object_0")
     # Upstream keeps the size in single precision, and contact amplifies the difference of 4e-10 m to centimetres.
     block.size = np.full(3, np.float32(constants.cube_half_size))
-    env.mjcf_model.find("geom", "target_object_0").rgba = np.zeros(4)
+    scene.find("geom", "target_object_0").rgba = np.zeros(4)
     if constants.object != "gripped":
         block.contype = block.conaffinity = 0
     if constants.object != "gripped" or constants.release == "floats":
-        env.mjcf_model.find("body", "object_0").gravcomp = 1
+        scene.find("body", "object_0").gravcomp = 1
+    env._mjcf_model = scene
     env.compile_model_and_data()
     if constants.release == "floats":
         env.model.dof_damping[BLOCK_VELOCITY] = FLOAT_DAMPING

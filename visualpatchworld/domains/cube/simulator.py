@@ -1,5 +1,8 @@
 """The Cube world: ogbench's robot arm and gripper over a floor with one block."""
 
+# MuJoCo's names come from compiled modules, which pyright can not look into.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import copy

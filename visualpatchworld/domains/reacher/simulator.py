@@ -1,5 +1,8 @@
 """The Reacher world: dm_control's two-link arm, driven by torques at its two joints."""
 
+# MuJoCo's names come from compiled modules, which pyright can not look into.
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import functools
@@ -103,7 +106,7 @@ class Reacher(Simulator):
             started = np.concatenate([[0.0], engine_state])  # MuJoCo's own state begins with the time
             torques = np.repeat(actions, SUBSTEPS, axis=1)
             every_substep, _ = _threads().rollout(self._model, self._data_of_threads, started, torques)
-            return with_finger(every_substep[:, SUBSTEPS - 1 :: SUBSTEPS, 1:], self.constants)
+            return with_finger(np.asarray(every_substep)[:, SUBSTEPS - 1 :: SUBSTEPS, 1:], self.constants)
         arm = np.tile(engine_state, (len(actions), 1))
         arms = []
         for action in actions.swapaxes(0, 1):
