@@ -1,3 +1,6 @@
 """Tuned values of PushT, each with its reason."""
 
 EPISODE_STEPS = 125  # four or five pushes with the ways between them; human demonstrations have about as many
+
+# A probe counts as explained while its errors stay below these: a fortieth of the success radius, and as little in angle.
+PROBE_TOLERANCES = {"agent_px": 0.5, "block_px": 0.5, "angle_rad": 0.01}

@@ -1,0 +1,201 @@
+"""What PushT's dynamics may be: how the agent follows its target, whether the block is pushed, and whether it keeps its motion."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial import ConvexHull
+
+from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.sketch.constant import choice, from_scene, positive, signed
+from visualpatchworld.sketch.family import Family, Sketch
+from visualpatchworld.sketch.laws.contact import deepest_in_walls, gap_to_polygon
+from visualpatchworld.sketch.laws.vector import dot, rotate
+
+REACH = positive("px", "distance from the agent to its target at full action", 1, 1000)
+GAIN = positive("1/s^2", "pull towards the target", 1, 1000)
+DAMPING = positive("1/s", "loss of agent speed", 0.1, 100)
+STEP_SECONDS = positive("s", "duration of one step", 0.01, 1)
+SUBSTEPS = choice("", "physics steps in one step", 1, 2, 3, 5, 8, 10, 15, 20)
+INERTIA = positive("px^2", "block's moment of inertia over its mass", 10, 100000)
+CENTER_X = signed("px", "block's centre of mass, in its own frame", -100, 100)
+CENTER_Y = signed("px", "", -100, 100)
+RECOVERY = positive("1/s", "how fast an overlap is undone", 0.1, 100)
+SLOP = positive("px", "overlap that is left alone", 0.001, 10)
+DRAG = positive("1/s", "loss of a free block's speed", 0.01, 100)
+
+
+def _counter_clockwise(polygon):
+    area = sum(ax * by - bx * ay for (ax, ay), (bx, by) in zip(polygon, polygon[1:] + polygon[:1], strict=True))
+    return polygon if area > 0 else polygon[::-1]
+
+
+def _polygons(graph: SceneGraph):
+    return tuple(_counter_clockwise(tuple(polygon)) for polygon in graph["block"].geometry.polygons or ())
+
+
+def _hull(graph: SceneGraph):
+    corners = np.array([corner for polygon in _polygons(graph) for corner in polygon])
+    return tuple(map(tuple, corners[ConvexHull(corners).vertices].tolist()))
+
+
+def _walls(graph: SceneGraph):
+    """Each wall as (normal into the room, offset): a point is free while normal . point > offset."""
+    walls = [item for item in graph.objects if item.kind == "wall" and item.geometry.segment is not None]
+    places = [np.array([wall.pose.x, wall.pose.y]) for wall in walls]
+    middle = np.mean(places, axis=0)
+    planes = []
+    for wall, place in zip(walls, places, strict=True):
+        start, end = np.array(wall.geometry.segment)
+        normal = np.array([start[1] - end[1], end[0] - start[0]]) / np.linalg.norm(end - start)
+        normal = normal * np.sign(normal @ (middle - place))
+        planes.append((*(normal + 0.0), normal @ (place + start) + (wall.geometry.radius or 0.0)))
+    return tuple(planes)
+
+
+BLOCK = from_scene("px", "block's convex parts in its own frame", _polygons)
+HULL = from_scene("px", "corners of the block's convex hull", _hull)
+RADIUS = from_scene("px", "agent's radius", lambda graph: graph["agent"].geometry.radius)
+WALLS = from_scene("px", "normal into the room and offset of each wall", _walls)
+
+
+class State(NamedTuple):
+    agent_x: float  # px
+    agent_y: float
+    block_x: float  # px, the block's own origin
+    block_y: float
+    block_angle: float  # rad
+    agent_vx: float  # px/s
+    agent_vy: float
+
+
+class InertialState(NamedTuple):
+    agent_x: float  # px
+    agent_y: float
+    block_x: float  # px, the block's own origin
+    block_y: float
+    block_angle: float  # rad
+    agent_vx: float  # px/s
+    agent_vy: float
+    block_vx: float = 0.0  # px/s, of the centre of mass; not observed
+    block_vy: float = 0.0
+    block_spin: float = 0.0  # rad/s
+
+
+def pd_step(state, action):
+    """One step: the agent is pulled towards a target that stays where the action set it."""
+    target = (state.agent_x + REACH * action[0], state.agent_y + REACH * action[1])
+    for _ in range(SUBSTEPS):
+        state = drive_agent(push_block(state), target)
+    return state
+
+
+def drive_agent(state, target):
+    """A damped spring pulls the agent; its new speed carries it."""
+    dt = STEP_SECONDS / SUBSTEPS
+    vx = state.agent_vx + dt * (GAIN * (target[0] - state.agent_x) - DAMPING * state.agent_vx)
+    vy = state.agent_vy + dt * (GAIN * (target[1] - state.agent_y) - DAMPING * state.agent_vy)
+    return state._replace(agent_x=state.agent_x + dt * vx, agent_y=state.agent_y + dt * vy, agent_vx=vx, agent_vy=vy)
+
+
+def direct_step(state, action):
+    """One step: the agent goes evenly to where the action points, and rests there."""
+    for _ in range(SUBSTEPS):
+        state = carry_agent(push_block(state), action)
+    return state._replace(agent_vx=0.0, agent_vy=0.0)
+
+
+def carry_agent(state, action):
+    """The agent moves at the speed that takes it to its target within the step."""
+    dt = STEP_SECONDS / SUBSTEPS
+    vx, vy = REACH * action[0] / STEP_SECONDS, REACH * action[1] / STEP_SECONDS
+    return state._replace(agent_x=state.agent_x + dt * vx, agent_y=state.agent_y + dt * vy, agent_vx=vx, agent_vy=vy)
+
+
+def frozen_block(state):
+    """The block stays where it is, whatever the agent does."""
+    return state
+
+
+def quasi_static_block(state):
+    """The block moves only while it is pushed, just enough not to be entered."""
+    contacts = touching(state)
+    speeds = [approach + undo for _, _, _, approach, undo in contacts]
+    return move_block(state, push_apart(contacts, speeds, (0.0, 0.0, 0.0)))
+
+
+def inertial_block(state):
+    """The block is pushed, and keeps its motion for a while afterwards; undoing an overlap gives it none."""
+    contacts = touching(state)
+    keep = np.exp(-DRAG * STEP_SECONDS / SUBSTEPS)
+    vx, vy = rotate((keep * state.block_vx, keep * state.block_vy), -state.block_angle)
+    motion = push_apart(contacts, [approach for _, _, _, approach, _ in contacts], (vx, vy, keep * state.block_spin))
+    undone = push_apart(contacts, [undo for _, _, _, _, undo in contacts], (0.0, 0.0, 0.0))
+    vx, vy = rotate(motion[:2], state.block_angle)
+    state = move_block(state, (motion[0] + undone[0], motion[1] + undone[1], motion[2] + undone[2]))
+    return state._replace(block_vx=vx, block_vy=vy, block_spin=motion[2])
+
+
+def touching(state):
+    """Contacts of the block with agent and walls, in the block's frame: (touching?, normal, lever arm, approach, undo)."""
+    agent = rotate((state.agent_x - state.block_x, state.agent_y - state.block_y), -state.block_angle)
+    velocity = rotate((state.agent_vx, state.agent_vy), -state.block_angle)
+    contacts = []
+    for corners in BLOCK:
+        gap, normal = gap_to_polygon(agent, corners)
+        lever = (agent[0] - gap * normal[0] - CENTER_X, agent[1] - gap * normal[1] - CENTER_Y)
+        contacts.append((gap <= RADIUS, normal, lever, dot(velocity, normal), -separation(RADIUS - gap)))
+    overlap, normal, corner = deepest_in_walls(HULL, (state.block_x, state.block_y), state.block_angle, WALLS)
+    lever = (corner[0] - CENTER_X, corner[1] - CENTER_Y)
+    contacts.append((overlap >= 0, (-normal[0], -normal[1]), lever, 0.0, -separation(overlap)))
+    return contacts
+
+
+def separation(overlap):
+    """Speed at which an overlap is undone."""
+    return RECOVERY * np.maximum(overlap - SLOP, 0.0)
+
+
+def move_block(state, motion):
+    """The block after a physics step with this motion of its centre of mass."""
+    dt = STEP_SECONDS / SUBSTEPS
+    angle = state.block_angle + dt * motion[2]
+    shift = rotate((CENTER_X + dt * motion[0], CENTER_Y + dt * motion[1]), state.block_angle)
+    center = rotate((CENTER_X, CENTER_Y), angle)
+    x, y = state.block_x + shift[0] - center[0], state.block_y + shift[1] - center[1]
+    return state._replace(block_x=x, block_y=y, block_angle=angle)
+
+
+def frictionless(contacts, speeds, motion):
+    """The block's motion once every contact has pushed it just enough, in a few sweeps over all of them."""
+    vx, vy, spin = motion
+    turns = [lever[0] * normal[1] - lever[1] * normal[0] for _, normal, lever, _, _ in contacts]
+    pushes = [0.0 for _ in contacts]
+    for _ in range(4):
+        for i, (touches, (nx, ny), _, _, _) in enumerate(contacts):
+            closing = vx * nx + vy * ny + spin * turns[i] - speeds[i]
+            push = np.where(touches, np.maximum(pushes[i] + closing / (1.0 + turns[i] ** 2 / INERTIA), 0.0), 0.0)
+            change, pushes[i] = push - pushes[i], push
+            vx, vy, spin = vx - change * nx, vy - change * ny, spin - change * turns[i] / INERTIA
+    return vx, vy, spin
+
+
+STATES = {"quasi-static": State, "inertial": InertialState}
+STEPS = {"PD": pd_step, "direct": direct_step}
+RESPONSES = {"quasi-static": quasi_static_block, "inertial": inertial_block}
+
+
+def build(choices):
+    """The sketch of one combination; a frozen block has no response."""
+    frozen = choices["block"] == "frozen"
+    push_block = frozen_block if frozen else RESPONSES[choices["response"]]
+    roles = {"step": STEPS[choices["drive"]], "push_block": push_block, "push_apart": frictionless}
+    block = "a frozen block" if frozen else f"a {choices['response']} block with rigid contact"
+    return Sketch(choices, f"PushT: {choices['drive']}-driven agent, {block}.", State if frozen else STATES[choices["response"]], roles)
+
+
+FAMILY = Family(
+    axes={"drive": ("direct", "PD"), "block": ("frozen", "pushed"), "response": ("quasi-static", "inertial")},
+    build=build,
+)

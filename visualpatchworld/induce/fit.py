@@ -1,0 +1,322 @@
+"""Level 2: the constants of a sketch from multi-step rollout error, by least squares with gradients through the program."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+from scipy.optimize import least_squares
+
+from visualpatchworld.induce.windows import Windows
+from visualpatchworld.program.program import Program
+from visualpatchworld.program.rollout import guided_rollout
+from visualpatchworld.scene.state import StateSpace
+from visualpatchworld.sketch.constant import Constant
+
+WORST = 1e3  # the residual of a rollout that is not finite: far worse than predicting no motion, which has about 1
+FLOOR = 1e-9  # residuals smaller than this are rounding
+DIGITS = 7  # of a constant in the text
+FEW_WINDOWS = 24  # enough to find the right valley
+# The default optimisation of XLA's CPU compiler takes twice as long here and gains nothing.
+QUICK_COMPILE = {"xla_backend_optimization_level": 1}
+
+Values = Mapping[str, float | int]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One pass of least squares over rollouts of this horizon."""
+
+    horizon: int
+    trials: int  # how many of the best trials so far take part
+    rounds: int  # of least squares, each with a stricter idea of what is an outlier
+    evaluations: int  # at most, in a round
+
+
+@dataclass(frozen=True)
+class Search:
+    """How much is tried: draws from the priors, and the stages that the best of them go through.
+
+    The first two stages see few windows and short rollouts, whose loss is nearly convex and leads into the right valley of the long one.
+    Before the second, the best trial is tried with every option of the choices.
+    """
+
+    first: Stage
+    every_option: Stage
+    longer: tuple[Stage, ...]
+    draws: int = 256
+    scan_points: int = 48
+
+
+def search_over(horizon: int) -> Search:
+    """A search that ends with rollouts of this horizon."""
+    middle = max(1, round(horizon**0.5))
+    return Search(
+        first=Stage(horizon=1, trials=12, rounds=1, evaluations=25),
+        every_option=Stage(horizon=1, trials=12, rounds=2, evaluations=30),
+        longer=(Stage(horizon=middle, trials=3, rounds=2, evaluations=20), Stage(horizon=horizon, trials=2, rounds=3, evaluations=20)),
+    )
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fitted constants with their standard errors (None where the data do not determine a constant) and the errors reached."""
+
+    values: Values
+    errors: Mapping[str, float | None]
+    held_out_cost: float  # root mean square rollout error, in units of the typical motion
+    trial_costs: tuple[float, ...]  # of the other trials that reached the last stage
+    not_finite: int
+
+    @property
+    def undetermined(self) -> tuple[str, ...]:
+        """Constants that the data leave open."""
+        return tuple(name for name, error in self.errors.items() if error is None)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    place: Float[np.ndarray, " C"]  # in the unit cube of the priors
+    options: tuple[int, ...]
+    cost: float = np.inf
+
+
+def fit(
+    program: Program,
+    constants: Mapping[str, Constant],
+    train: Windows,
+    held_out: Windows,
+    state_space: StateSpace,
+    rng: np.random.Generator,
+    search: Search,
+    hints: Sequence[Values] = (),
+    progress: Callable[[str], None] = lambda _: None,
+) -> Fit:
+    """The constants whose rollouts stay closest to the training windows; among the last trials the best on held-out windows.
+
+    A hint is what another fit found for some of the constants: a start to try beside the draws from the priors.
+    """
+    with jax.enable_x64(True):
+        model = _Model(program, constants, state_space, _weights(train, state_space))
+        few, many, judge = (_Loss(model, windows) for windows in (train.thinned(FEW_WINDOWS), train, held_out))
+
+        def refine(loss: _Loss, trials: list[_Trial], stage: Stage) -> list[_Trial]:
+            progress(f"horizon {stage.horizon}")
+            kept = sorted(trials, key=lambda trial: trial.cost)[: stage.trials]
+            return [_refine(model, loss, trial, stage, search.scan_points) for trial in kept]
+
+        trials = refine(few, _draw(model, few, search.draws, hints, rng), search.first)
+        best = min(trials, key=lambda trial: trial.cost)
+        trials += [_Trial(best.place, options) for options in model.option_sets if options != best.options]
+        trials = refine(few, trials, search.every_option)
+        for stage in search.longer:
+            trials = refine(many, trials, stage)
+        ranked = sorted(trials, key=lambda trial: _log_cost(judge.residuals(trial)))
+        return _finish(model, many, judge, ranked)
+
+
+def _draw(model: _Model, loss: _Loss, draws: int, hints: Sequence[Values], rng: np.random.Generator) -> list[_Trial]:
+    """The best draw from the priors for every set of options, and the best draw around every hint."""
+    trials = []
+    for hint in (None, *hints):
+        for options in model.option_sets:
+            if hint is not None and any(hint.get(name, option) != option for name, option in zip(model.choices, options, strict=True)):
+                continue
+            places = rng.uniform(size=(draws, len(model.free)))
+            for i, (name, constant) in enumerate(model.free.items()):
+                if hint is not None and name in hint:
+                    places[:, i] = _place(constant, hint[name])
+            costs = loss.costs(places, options)
+            best = int(np.argmin(costs))
+            trials.append(_Trial(places[best], options, float(costs[best])))
+    return trials
+
+
+class _Model:
+    """A program's constants as places in the unit cube of their priors, and its rollout residuals as functions of them."""
+
+    def __init__(self, program: Program, constants: Mapping[str, Constant], space: StateSpace, weights: np.ndarray):
+        self.choices = {name: constant for name, constant in constants.items() if constant.kind == "choice"}
+        self.free = {name: constant for name, constant in constants.items() if constant.kind != "choice"}
+        self.smooth = np.flatnonzero([constant.kind != "threshold" for constant in self.free.values()])
+        self.steps = np.flatnonzero([constant.kind == "threshold" for constant in self.free.values()])
+        self.option_sets = list(itertools.product(*(constant.options for constant in self.choices.values())))
+        self._program = program
+        self._weights = jnp.asarray(weights)
+        self._periods = jnp.array([field.period or jnp.inf for field in space])
+        self.compiled_residuals = jax.jit(self._residuals, compiler_options=QUICK_COMPILE)
+        self.compiled_jacobian = jax.jit(jax.jacfwd(self._residuals), compiler_options=QUICK_COMPILE)
+        self.compiled_costs = jax.jit(jax.vmap(self._cost, in_axes=(0, None, None, None, None)), compiler_options=QUICK_COMPILE)
+
+    def values(self, place: Any, options: tuple[int, ...]) -> dict[str, Any]:
+        """The constants at a place of the unit cube."""
+        numbers = {name: _value(constant, place[i]) for i, (name, constant) in enumerate(self.free.items())}
+        return {**numbers, **dict(zip(self.choices, options, strict=True))}
+
+    def _residuals(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any) -> Float[Array, " R"]:
+        """Differences of rollouts to the truth in units of the typical motion, angles the short way round."""
+        dynamics = self._program.bind("jax", self.values(place, options))
+        starts, actions, truths = data
+        predicted = jax.vmap(lambda start, action, truth: guided_rollout(dynamics, start, action, truth, look))(starts, actions, truths)
+        delta = predicted - truths
+        turns = jnp.where(jnp.isinf(self._periods), 0.0, jnp.round(delta / self._periods))
+        delta = (delta - jnp.where(turns == 0, 0.0, turns * self._periods)) * self._weights
+        # A rollout that ends in a non-finite number is as bad as can be, never quietly good.
+        return jnp.where(jnp.isfinite(delta), jnp.clip(delta, -WORST, WORST), WORST).ravel()
+
+    def _cost(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any, soft: Any) -> Float[Array, ""]:
+        residuals = self._residuals(place, options, look, data)
+        return jnp.sum(2 * soft**2 * (jnp.sqrt(1 + (residuals / soft) ** 2) - 1))
+
+
+class _Loss:
+    """A model's residuals on one set of windows, which a horizon cuts into shorter ones."""
+
+    def __init__(self, model: _Model, windows: Windows):
+        self._model = model
+        self._length = windows.horizon
+        self._data = jax.tree.map(jnp.asarray, (windows.starts, windows.actions, windows.truths))
+
+    def _look(self, horizon: int | None) -> Bool[Array, " H"]:
+        return jnp.asarray(np.arange(1, self._length + 1) % (horizon or self._length) == 0)
+
+    def residuals(self, trial: _Trial, horizon: int | None = None) -> np.ndarray:
+        return np.asarray(self._model.compiled_residuals(trial.place, trial.options, self._look(horizon), self._data))
+
+    def jacobian(self, trial: _Trial, horizon: int | None = None) -> np.ndarray:
+        jacobian = np.asarray(self._model.compiled_jacobian(trial.place, trial.options, self._look(horizon), self._data))
+        return np.where(np.isfinite(jacobian), np.clip(jacobian, -1e9, 1e9), 0.0)
+
+    def costs(self, places: Float[np.ndarray, "N C"], options: tuple[int, ...], horizon: int = 1, soft: float = 0.1) -> np.ndarray:
+        return np.asarray(self._model.compiled_costs(places, options, self._look(horizon), self._data, soft))
+
+
+def _weights(windows: Windows, space: StateSpace) -> np.ndarray:
+    """One over the typical motion of each field; zero for fields that no program is asked to predict."""
+    motion = space.difference(windows.truths[:, -1], windows.starts)
+    scale = np.sqrt(np.mean(motion**2, axis=0))
+    asked = np.array([field.predicted for field in space])
+    return np.where(asked & (scale > 0), 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
+
+
+def _value(constant: Constant, place: Any) -> Any:
+    if constant.kind == "log":
+        return constant.low * (constant.high / constant.low) ** place
+    return constant.low + (constant.high - constant.low) * place
+
+
+def _place(constant: Constant, value: float) -> float:
+    if constant.kind == "log":
+        return float(np.log(value / constant.low) / np.log(constant.high / constant.low))
+    return (value - constant.low) / (constant.high - constant.low)
+
+
+def _refine(model: _Model, loss: _Loss, trial: _Trial, stage: Stage, scan_points: int) -> _Trial:
+    """Descend in the smooth constants; where there are thresholds, scan each and descend again, since each shifts the other."""
+    trial = _descend(model, loss, trial, stage)
+    for _ in range(2 if len(model.steps) else 0):
+        for i in model.steps:
+            trial = _scan(loss, trial, i, stage, scan_points)
+        trial = _descend(model, loss, trial, stage)
+    return trial
+
+
+def _descend(model: _Model, loss: _Loss, trial: _Trial, stage: Stage) -> _Trial:
+    """Trust-region least squares (scipy) inside the unit cube; each round takes for outliers what lies beyond most residuals."""
+
+    def at(part: np.ndarray) -> _Trial:
+        place = trial.place.copy()
+        place[model.smooth] = part
+        return _Trial(place, trial.options)
+
+    soft = _softness(loss.residuals(trial, stage.horizon))
+    for _ in range(stage.rounds if len(model.smooth) else 0):
+        solution = least_squares(
+            lambda part: loss.residuals(at(part), stage.horizon),
+            np.clip(trial.place[model.smooth], 1e-6, 1 - 1e-6),
+            jac=lambda part: loss.jacobian(at(part), stage.horizon)[:, model.smooth],
+            bounds=(0.0, 1.0),
+            loss="soft_l1",
+            f_scale=soft,
+            x_scale="jac",
+            max_nfev=stage.evaluations,
+        )
+        trial = at(solution.x)
+        soft = _softness(loss.residuals(trial, stage.horizon))
+    return _Trial(trial.place, trial.options, _log_cost(loss.residuals(trial, stage.horizon)))
+
+
+def _log_cost(residuals: np.ndarray) -> float:
+    """The mean order of magnitude: one measure for trials that took different residuals for outliers."""
+    return float(np.mean(np.log(FLOOR + np.abs(residuals))))
+
+
+def _softness(residuals: np.ndarray) -> float:
+    """The size beyond which a residual counts linearly: three quarters of those that are not zero are smaller."""
+    sizes = np.abs(residuals[residuals != 0])
+    return max(float(np.quantile(sizes, 0.75)), FLOOR) if len(sizes) else FLOOR
+
+
+def _scan(loss: _Loss, trial: _Trial, index: int, stage: Stage, points: int) -> _Trial:
+    """The middle of the best plateau of one threshold, found on a grid and then on finer grids around it."""
+    low, high = 0.0, 1.0
+    for _ in range(3):
+        grid = np.linspace(low, high, points)
+        places = np.repeat(trial.place[None], points, axis=0)
+        places[:, index] = grid
+        costs = loss.costs(places, trial.options, stage.horizon)
+        first = last = int(np.argmin(costs))
+        while last + 1 < points and costs[last + 1] <= costs[first] * (1 + 1e-9):
+            last += 1
+        place = trial.place.copy()
+        place[index] = (grid[first] + grid[last]) / 2
+        trial = _Trial(place, trial.options, float(costs[first]))
+        low, high = grid[max(0, first - 1)], grid[min(points - 1, last + 1)]
+    return trial
+
+
+def _rms(residuals: np.ndarray) -> float:
+    """Root mean square, no single number counting more than the whole typical motion."""
+    return float(np.sqrt(np.mean(np.minimum(residuals**2, 1.0))))
+
+
+def _finish(model: _Model, loss: _Loss, judge: _Loss, ranked: list[_Trial]) -> Fit:
+    best = ranked[0]
+    values = model.values(best.place, best.options)
+    held_out = [judge.residuals(trial) for trial in ranked]
+    return Fit(
+        values={name: _rounded(value) for name, value in values.items()},
+        errors=_standard_errors(model, loss, best, values),
+        held_out_cost=_rms(held_out[0]),
+        trial_costs=tuple(_rms(residuals) for residuals in held_out[1:]),
+        not_finite=int(np.sum(held_out[0] >= WORST)),
+    )
+
+
+def _rounded(value: Any) -> float | int:
+    """The value as it will stand in the text: what is reported is what was evaluated."""
+    return int(value) if isinstance(value, (int, np.integer)) else float(f"{float(value):.{DIGITS}g}")
+
+
+def _standard_errors(model: _Model, loss: _Loss, trial: _Trial, values: Mapping[str, Any]) -> dict[str, float | None]:
+    """From the Jacobian at the solution; None where an error of a tenth of the prior's range would not show in the data."""
+    residuals, jacobian = loss.residuals(trial), loss.jacobian(trial)[:, model.smooth]
+    inside = np.abs(residuals) <= 3 * _softness(residuals)
+    spread = max(_rms(residuals[inside]), 1e-9)
+    information = jacobian[inside].T @ jacobian[inside]
+    # The unit matrix stands for the prior's own range: a direction the data say nothing about keeps the error of the prior.
+    covariance = np.linalg.inv(information / spread**2 + np.eye(len(model.smooth)))
+    place_errors = dict(zip(model.smooth, np.sqrt(np.diag(covariance)), strict=True))
+    errors: dict[str, float | None] = {}
+    for i, (name, constant) in enumerate(model.free.items()):
+        if i not in place_errors:
+            continue
+        range_here = float(values[name]) * np.log(constant.high / constant.low) if constant.kind == "log" else constant.high - constant.low
+        errors[name] = None if place_errors[i] > 0.1 else float(abs(place_errors[i] * range_here))
+    return errors

@@ -1,0 +1,148 @@
+"""Level 1: choose the form. Every candidate is fitted to the probes alone; the one that explains most of them wins, the simpler among equals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from visualpatchworld.errors import BadGraph
+from visualpatchworld.induce.blackbox import BlackBox
+from visualpatchworld.induce.fit import Fit, fit, search_over
+from visualpatchworld.induce.windows import Recording, Windows
+from visualpatchworld.program.program import Program
+from visualpatchworld.program.rollout import rollout
+from visualpatchworld.program.source import parts_of, unfitted
+from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.scene.state import StateSpace
+from visualpatchworld.sketch.family import Family, Sketch
+from visualpatchworld.sketch.probe import Probe
+
+Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One candidate against one probe: the largest error of each quantity over the probe, in units of what is tolerated."""
+
+    probe: str
+    asks: str
+    errors: Mapping[str, float]  # quantity -> largest error over the probe
+    explained: bool
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A sketch, what the probes made of its constants, and which probes it explains; a sketch the scene has no shapes for has neither."""
+
+    sketch: Sketch
+    num_constants: int
+    num_lines: int
+    fit: Fit | None
+    verdicts: tuple[Verdict, ...]
+    obstacle: str = ""  # why it could not be tried
+
+    @property
+    def explained(self) -> int:
+        return sum(verdict.explained for verdict in self.verdicts)
+
+    @property
+    def simplicity(self) -> int:
+        """Higher is simpler: fewer constants, then fewer lines."""
+        return -(1000 * self.num_constants + self.num_lines)
+
+    @property
+    def refuted_by(self) -> str | None:
+        """The first probe it does not explain."""
+        return next((verdict.probe for verdict in self.verdicts if not verdict.explained), None)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The whole table, candidate by probe."""
+
+    probes: tuple[Probe, ...]
+    recordings: tuple[Recording, ...]
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def ranked(self) -> tuple[Candidate, ...]:
+        return tuple(sorted(self.candidates, key=lambda candidate: (-candidate.explained, -candidate.simplicity)))
+
+    @property
+    def winner(self) -> Candidate:
+        return self.ranked[0]
+
+    @property
+    def unexplained(self) -> tuple[str, ...]:
+        """Probes that no candidate explains: the family lacks what they show."""
+        tried = [candidate for candidate in self.candidates if candidate.verdicts]
+        return tuple(
+            probe.name for i, probe in enumerate(self.probes) if not any(candidate.verdicts[i].explained for candidate in tried)
+        )
+
+
+def select(
+    box: BlackBox,
+    family: Family,
+    probes: Sequence[Probe],
+    state_space: StateSpace,
+    quantities: Mapping[str, Quantity],
+    tolerances: Mapping[str, float],
+    rng: np.random.Generator,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Evidence:
+    """Run every probe on the black box and hold every candidate of the family against what happened."""
+    recordings = tuple(box.run(probe) for probe in probes)
+    graph = box.look()
+    windows = Windows(
+        starts=np.stack([recording.states[0] for recording in recordings]),
+        actions=np.stack([recording.actions for recording in recordings]),
+        truths=np.stack([recording.states[1:] for recording in recordings]),
+    )
+    candidates: list[Candidate] = []
+    hints: list[Mapping[str, float | int]] = []
+    # Simple forms first: what they make of the constants they share is a start for the richer ones.
+    for sketch in sorted(family.sketches(), key=lambda sketch: len(parts_of(sketch).constants)):
+        progress(sketch.name)
+        candidate = _try(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints)
+        candidates.append(candidate)
+        if candidate.fit is not None:
+            hints = [best.fit.values for best in Evidence((), (), tuple(candidates)).ranked[:2] if best.fit is not None]
+    return Evidence(tuple(probes), recordings, tuple(candidates))
+
+
+def _try(
+    sketch: Sketch,
+    graph: SceneGraph,
+    windows: Windows,
+    probes: Sequence[Probe],
+    state_space: StateSpace,
+    quantities: Mapping[str, Quantity],
+    tolerances: Mapping[str, float],
+    rng: np.random.Generator,
+    hints: Sequence[Mapping[str, float | int]],
+) -> Candidate:
+    constants = parts_of(sketch).constants
+    try:
+        program = unfitted(sketch, graph)
+    except BadGraph as error:
+        return Candidate(sketch, len(constants), 0, None, (), str(error))
+    found = fit(program, constants, windows, windows, state_space, rng, search_over(windows.horizon), hints)
+    predicted = predict(program, found, windows)
+    verdicts = []
+    for i, probe in enumerate(probes):
+        errors = {name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()}
+        explained = all(np.isfinite(errors[name]) and errors[name] <= tolerances[name] for name in tolerances)
+        verdicts.append(Verdict(probe.name, probe.asks, errors, explained))
+    return Candidate(sketch, len(constants), len(program.text.splitlines()), found, tuple(verdicts))
+
+
+def predict(program: Program, found: Fit, windows: Windows) -> np.ndarray:
+    """The states a fitted sketch foresees for these windows."""
+    with jax.enable_x64(True):
+        dynamics = program.bind("jax", found.values)
+        return np.asarray(jax.jit(jax.vmap(lambda s, a: rollout(dynamics, s, a)))(jnp.asarray(windows.starts), jnp.asarray(windows.actions)))

@@ -1,0 +1,59 @@
+"""Windows: stretches of recordings of one length, each a start, its actions and the states that followed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One run of the world: T + 1 states and the T actions between them."""
+
+    states: Float[np.ndarray, "T+1 S"]
+    actions: Float[np.ndarray, "T A"]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """N starts, each with H actions and the H states that followed."""
+
+    starts: Float[np.ndarray, "N S"]
+    actions: Float[np.ndarray, "N H A"]
+    truths: Float[np.ndarray, "N H S"]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def horizon(self) -> int:
+        return self.truths.shape[1]
+
+    def thinned(self, most: int) -> Windows:
+        """At most so many of them, evenly spread."""
+        kept = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).astype(int))
+        return Windows(self.starts[kept], self.actions[kept], self.truths[kept])
+
+
+def cut_windows(recordings: Sequence[Recording], horizon: int, count: int, rng: np.random.Generator) -> Windows:
+    """`count` windows drawn without replacement from all that the recordings hold (all of them when there are fewer)."""
+    places = [(run, t) for run, recording in enumerate(recordings) for t in range(len(recording.actions) - horizon + 1)]
+    if not places:
+        raise ValueError(f"no recording has {horizon} steps")
+    if len(places) > count:
+        places = [places[i] for i in np.sort(rng.choice(len(places), count, replace=False))]
+    return Windows(
+        starts=np.stack([recordings[run].states[t] for run, t in places]),
+        actions=np.stack([recordings[run].actions[t : t + horizon] for run, t in places]),
+        truths=np.stack([recordings[run].states[t + 1 : t + horizon + 1] for run, t in places]),
+    )
+
+
+def split_recordings(recordings: Sequence[Recording], share: float, rng: np.random.Generator) -> tuple[list[Recording], list[Recording]]:
+    """Whole recordings for training and whole recordings held out; at least one of each where there are two."""
+    order = rng.permutation(len(recordings))
+    held_out = max(1, round(share * len(recordings))) if len(recordings) > 1 else 0
+    return [recordings[i] for i in np.sort(order[held_out:])], [recordings[i] for i in np.sort(order[:held_out])]

@@ -1,0 +1,177 @@
+"""A program: its text is the thing itself; it can be read, edited, checked, bound to other constants, and run under numpy or JAX."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import CodeType
+from typing import Any, Literal, NamedTuple
+
+import jax.numpy
+import numpy
+
+from visualpatchworld.errors import VpwError
+from visualpatchworld.program.loops import ROLL, roll, rolled
+from visualpatchworld.scene.state import StateSpace
+
+Backend = Literal["numpy", "jax"]
+_MODULES = {"numpy": numpy, "jax": jax.numpy}
+_ARRAY_IMPORTS = ("numpy", "jax.numpy")
+_IMPORTS = (*_ARRAY_IMPORTS, "math", "typing", "__future__")
+
+
+class BadProgram(VpwError):
+    """A program that cannot be read or breaks the contract; the message names file and line."""
+
+
+class Dynamics(NamedTuple):
+    """A program made runnable: its state tuple and its step."""
+
+    State: type[Any]
+    step: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Python text that defines constants, a `State` named tuple and `step(state, action) -> State`."""
+
+    text: str
+    path: Path | None = None
+
+    @cached_property
+    def module(self) -> ast.Module:
+        try:
+            return ast.parse(self.text)
+        except SyntaxError as error:
+            raise BadProgram(f"{self.where(error.lineno)}: not Python: {error.msg}.") from None
+
+    @cached_property
+    def constants(self) -> dict[str, Any]:
+        """Every module-level constant and its value."""
+        return {
+            node.targets[0].id: ast.literal_eval(node.value)
+            for node in self.module.body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_literal(node.value)
+        }
+
+    @property
+    def hash(self) -> str:
+        """A short fingerprint of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:12]
+
+    def where(self, line: int | None = None) -> str:
+        """File and line, as an editor understands them."""
+        return f"{self.path or 'program'}:{line or 1}"
+
+    def edited(self, constants: Mapping[str, Any]) -> Program:
+        """The program with some constants changed, as a person would change them in the text."""
+        lines = self.text.splitlines(keepends=True)
+        for name, value in constants.items():
+            if name not in self.constants:
+                raise BadProgram(f"{self.where()}: there is no constant '{name}'; there are {', '.join(self.constants)}.")
+            lines = [re.sub(rf"^{name} = [^#\n]*?(?=\s*(#|$))", f"{name} = {value!r}", line) for line in lines]
+        return Program("".join(lines))
+
+    def bind(self, backend: Backend, constants: Mapping[str, Any] | None = None) -> Dynamics:
+        """The program's `State` and `step`, with the text's constants or, where given, these instead (numbers or traced values)."""
+        namespace: dict[str, Any] = {"__name__": "world_model", ROLL: roll}
+        exec(self._code(backend), namespace)  # noqa: S102
+        namespace.update(constants or {})
+        return Dynamics(namespace["State"], namespace["step"])
+
+    def _code(self, backend: Backend) -> CodeType:
+        return self._compiled[backend]
+
+    @cached_property
+    def _compiled(self) -> dict[str, CodeType]:
+        codes = {}
+        for backend in _MODULES:
+            module = _ArrayModule("numpy" if backend == "numpy" else "jax.numpy").visit(ast.parse(self.text))
+            module = rolled(module) if backend == "jax" else module
+            codes[backend] = compile(ast.fix_missing_locations(module), str(self.path or "program"), "exec")
+        return codes
+
+    def check(self, state_space: StateSpace, action_dim: int) -> Program:
+        """This program, if it keeps the contract; otherwise `BadProgram` says what is wrong and where."""
+        _check_imports(self)
+        line_of = {node.name: node.lineno for node in self.module.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        for name in ("State", "step"):
+            if name not in line_of:
+                raise BadProgram(f"{self.where()}: the program defines no '{name}'.")
+        for name, value in self.constants.items():
+            if isinstance(value, float) and value != value:
+                raise BadProgram(f"{self.where()}: the constant '{name}' is not a number.")
+        try:
+            dynamics = self.bind("numpy")
+            fields = getattr(dynamics.State, "_fields", ())
+            if tuple(fields[: len(state_space)]) != state_space.names:
+                wanted = ", ".join(state_space.names)
+                raise BadProgram(f"{self.where(line_of['State'])}: State must begin with the fields {wanted}.")
+            state = dynamics.State(*numpy.full(len(state_space), 0.5))
+            after = dynamics.step(state, numpy.zeros(action_dim))
+        except BadProgram:
+            raise
+        except Exception as error:
+            raise BadProgram(f"{self.where(_line(error) or line_of['step'])}: {type(error).__name__}: {error}.") from None
+        if not isinstance(after, dynamics.State):
+            raise BadProgram(f"{self.where(line_of['step'])}: step must return a State, not {type(after).__name__}.")
+        for field, value in zip(dynamics.State._fields, after, strict=True):
+            if numpy.shape(value) != ():
+                raise BadProgram(f"{self.where(line_of['step'])}: step returns '{field}' with the shape {numpy.shape(value)}, not a number.")
+        return self
+
+
+def load_program(path: Path, state_space: StateSpace, action_dim: int) -> Program:
+    """The program in a file, checked."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise BadProgram(f"Cannot read the program {path}: {reason}.") from None
+    return Program(text, Path(path)).check(state_space, action_dim)
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return isinstance(node, ast.Name) and node.id == "nan"
+    return True
+
+
+def _check_imports(program: Program) -> None:
+    for node in ast.walk(program.module):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [node.module or ""]
+        for name in names:
+            if name not in _IMPORTS:
+                raise BadProgram(f"{program.where(node.lineno)}: a program may import {', '.join(_IMPORTS[:-1])}, not '{name}'.")
+
+
+def _line(error: Exception) -> int | None:
+    """The innermost line of the program that an error came through."""
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__") == "world_model":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+class _ArrayModule(ast.NodeTransformer):
+    """Rewrites `import numpy as np` or `import jax.numpy as np` to the wanted one of the two."""
+
+    def __init__(self, module: str):
+        self.module = module
+
+    def visit_Import(self, node: ast.Import) -> ast.Import:
+        for alias in node.names:
+            if alias.name in _ARRAY_IMPORTS:
+                alias.name = self.module
+        return node
