@@ -154,7 +154,7 @@ def test_ctrl_c_in_the_middle_of_a_write(tmp_path: Path):
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate()
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert (out, err) == ("", "Interrupted; no half-written file was left.\n")
     assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-from collections.abc import Iterable
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,7 @@ CHUNK_ROWS = 1024
 def write_traces(path: Path, episodes: Iterable[Episode], layout: TraceLayout, *, domain: str, constants: Constants, seed: int) -> int:
     """Write episodes as they come and say how many rows they have; the file appears only when the last one is in."""
     lengths: list[int] = []
-    with writing(path) as aside, _PatientFile(aside, "w+") as disk:
+    with writing(path) as aside, _patient(aside) as disk:
         with h5py.File(disk, "w") as file:
             file.attrs["domain"] = domain
             file.attrs["seed"] = seed
@@ -44,27 +47,46 @@ def write_traces(path: Path, episodes: Iterable[Episode], layout: TraceLayout, *
 class _PatientFile(io.FileIO):
     """A file that keeps a failure to itself until asked, because HDF5 takes the process down when a write fails under it."""
 
-    _failure: BaseException | None = None
+    failure: BaseException | None = None
+
+    def fail(self, error: BaseException) -> None:
+        """Keep the first failure."""
+        self.failure = self.failure or error
+
+    def raise_failure(self) -> None:
+        if self.failure is not None:
+            raise self.failure
 
     def write(self, data: Any) -> int:
         rest = memoryview(data)
         try:
             while rest:
                 rest = rest[super().write(rest) :]
-        except BaseException as error:  # Ctrl-C arrives here too
-            self._failure = self._failure or error
+        except OSError as error:
+            self.fail(error)
         return len(data)
 
     def truncate(self, size: int | None = None) -> int:
         try:
             return super().truncate(size)
-        except BaseException as error:
-            self._failure = self._failure or error
+        except OSError as error:
+            self.fail(error)
             return self.tell() if size is None else size
 
-    def raise_failure(self) -> None:
-        if self._failure is not None:
-            raise self._failure
+
+@contextmanager
+def _patient(path: Path) -> Iterator[_PatientFile]:
+    """A patient file for which Ctrl-C is one more failure: raised in the middle of a write it would be one to HDF5, too."""
+    with _PatientFile(path, "w+") as disk:
+        previous = signal.getsignal(signal.SIGINT)
+        if previous is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+            yield disk
+            return
+        signal.signal(signal.SIGINT, lambda *_: disk.fail(KeyboardInterrupt()))
+        try:
+            yield disk
+        finally:
+            signal.signal(signal.SIGINT, previous)
 
 
 def _columns(episode: Episode, layout: TraceLayout) -> dict[str, np.ndarray]:
