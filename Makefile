@@ -12,9 +12,9 @@ run: .venv/ready
 	$(BIN)/vpw scene $(DOMAIN) $(OUT)/episodes.h5:0 --via oracle
 
 test: .venv/ready
+	$(BIN)/pytest
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest
 
 lint: .venv/ready
 	$(BIN)/ruff check .
