@@ -16,8 +16,11 @@ import numpy as np
 
 from visualpatchworld import domains as _bundled
 from visualpatchworld.errors import UnknownName
+from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.template import SceneTemplate
 from visualpatchworld.simulator import Constants, Simulator
+from visualpatchworld.sketch.family import Family
+from visualpatchworld.sketch.probe import Probe
 from visualpatchworld.trace.layout import TraceLayout
 
 DOMAINS_VARIABLE = "VPW_DOMAINS"  # folders with further domains, separated as in PATH
@@ -47,6 +50,10 @@ class Domain:
     episode_steps: int
     metrics: Mapping[str, Metric]  # the first is the main one
     quantities: Mapping[str, Quantity]
+    family: Family = None  # what its dynamics may be
+    probes: Callable[[SceneGraph, np.random.Generator], tuple[Probe, ...]] = None
+    probe_tolerances: Mapping[str, float] = None  # largest error of a quantity with which a probe counts as explained
+    horizon: int = 1  # steps that programs are fitted to foresee
 
     def make(self, vary: Mapping[str, object] | None = None) -> Simulator:
         """A simulator of this domain, with some of its constants changed."""

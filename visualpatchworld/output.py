@@ -28,6 +28,15 @@ def writing(path: Path) -> Iterator[Path]:
             aside.unlink()
 
 
+def make_folder(path: Path) -> Path:
+    """The folder, made if it was not there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotWrite(f"Could not make the folder '{path}' ({error.strerror}).") from error
+    return path
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a whole text file."""
     write_lines(path, [text])

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from rich.console import Console
-from rich.progress import Progress
+from rich.console import Console, RenderableType
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 Item = TypeVar("Item")
 
 
-def show(result: Mapping[str, Any], as_json: bool, table: Table | None = None) -> None:
-    """Print a result as one JSON object, or as a table (its fields and values unless another is given)."""
+def show(result: Mapping[str, Any], as_json: bool, *parts: RenderableType) -> None:
+    """Print a result as one JSON object, or for people: as the parts that are given, else as a table of its fields."""
     if as_json:
         print(json.dumps(result))
-    else:
-        Console().print(table or fields_table(result))
+        return
+    for part in [part for part in parts if part] or [fields_table(result)]:
+        Console().print(part)
 
 
 def fields_table(result: Mapping[str, Any]) -> Table:
@@ -44,3 +45,13 @@ def progress(items: Iterable[Item], what: str, total: int) -> Iterator[Iterable[
                 bar.advance(task)
 
         yield counted()
+
+
+@contextmanager
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """A function to say what is being done now; it shows on stderr with the time so far, if someone is watching there."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what)
+        yield lambda stage: bar.update(task, description=f"{what}: {stage}")

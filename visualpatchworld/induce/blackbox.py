@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.domain import Domain
 from visualpatchworld.induce.windows import Recording
 from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.simulator import Constants
 from visualpatchworld.sketch.probe import Probe
 
 
@@ -26,3 +28,14 @@ class BlackBox:
         states = [self.reset(probe.start)]
         states += [self.step(action) for action in probe.actions]
         return Recording(np.stack(states), probe.actions)
+
+
+def black_box(domain: Domain, constants: Constants) -> BlackBox:
+    """A black box around a new simulator with these constants."""
+    simulator = domain.simulator(constants)
+    simulator.reset(seed=0)
+    return BlackBox(
+        reset=lambda state: simulator.reset(options={"state": state})[0],
+        step=lambda action: simulator.step(action)[0],
+        look=lambda: domain.scene.oracle(simulator.observe(), simulator.constants),
+    )

@@ -82,7 +82,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class _Trial:
-    place: Float[np.ndarray, " C"]  # in the unit cube of the priors
+    place: Float[np.ndarray, " C"]  # in the unit box of the priors
     options: tuple[int, ...]
     cost: float = np.inf
 
@@ -139,7 +139,7 @@ def _draw(model: _Model, loss: _Loss, draws: int, hints: Sequence[Values], rng: 
 
 
 class _Model:
-    """A program's constants as places in the unit cube of their priors, and its rollout residuals as functions of them."""
+    """A program's constants as places in the unit box of their priors, and its rollout residuals as functions of them."""
 
     def __init__(self, program: Program, constants: Mapping[str, Constant], space: StateSpace, weights: np.ndarray):
         self.choices = {name: constant for name, constant in constants.items() if constant.kind == "choice"}
@@ -155,7 +155,7 @@ class _Model:
         self.compiled_costs = jax.jit(jax.vmap(self._cost, in_axes=(0, None, None, None, None)), compiler_options=QUICK_COMPILE)
 
     def values(self, place: Any, options: tuple[int, ...]) -> dict[str, Any]:
-        """The constants at a place of the unit cube."""
+        """The constants at a place of the unit box."""
         numbers = {name: _value(constant, place[i]) for i, (name, constant) in enumerate(self.free.items())}
         return {**numbers, **dict(zip(self.choices, options, strict=True))}
 
@@ -228,7 +228,7 @@ def _refine(model: _Model, loss: _Loss, trial: _Trial, stage: Stage, scan_points
 
 
 def _descend(model: _Model, loss: _Loss, trial: _Trial, stage: Stage) -> _Trial:
-    """Trust-region least squares (scipy) inside the unit cube; each round takes for outliers what lies beyond most residuals."""
+    """Trust-region least squares (scipy) inside the unit box; each round takes for outliers what lies beyond most residuals."""
 
     def at(part: np.ndarray) -> _Trial:
         place = trial.place.copy()

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from visualpatchworld.errors import BadGraph
 from visualpatchworld.induce.blackbox import BlackBox
 from visualpatchworld.induce.fit import Fit, fit, search_over
 from visualpatchworld.induce.windows import Recording, Windows
-from visualpatchworld.program.program import Program
-from visualpatchworld.program.rollout import rollout
-from visualpatchworld.program.source import parts_of, unfitted
+from visualpatchworld.induce.errors_by_horizon import predict
+from visualpatchworld.program.source import emit, parts_of, unfitted
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.state import StateSpace
 from visualpatchworld.sketch.family import Family, Sketch
@@ -94,8 +91,14 @@ def select(
     tolerances: Mapping[str, float],
     rng: np.random.Generator,
     progress: Callable[[str], None] = lambda _: None,
+    *,
+    thorough: bool = False,
 ) -> Evidence:
-    """Run every probe on the black box and hold every candidate of the family against what happened."""
+    """Run every probe on the black box and hold the candidates of the family against what happened, simple ones first.
+
+    A candidate that cannot win any more is set aside with the reason, unless `thorough`: one that has more constants than a candidate
+    that explains every probe, and one that makes a choice which failed every probe that asks for it while another choice passed them all.
+    """
     recordings = tuple(box.run(probe) for probe in probes)
     graph = box.look()
     windows = Windows(
@@ -105,14 +108,32 @@ def select(
     )
     candidates: list[Candidate] = []
     hints: list[Mapping[str, float | int]] = []
-    # Simple forms first: what they make of the constants they share is a start for the richer ones.
+    # What simple forms make of the constants they share is a start for the richer ones.
     for sketch in sorted(family.sketches(), key=lambda sketch: len(parts_of(sketch).constants)):
         progress(sketch.name)
-        candidate = _try(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints)
-        candidates.append(candidate)
-        if candidate.fit is not None:
-            hints = [best.fit.values for best in Evidence((), (), tuple(candidates)).ranked[:2] if best.fit is not None]
+        reason = "" if thorough else _cannot_win(sketch, candidates, probes)
+        if reason:
+            candidates.append(Candidate(sketch, len(parts_of(sketch).constants), 0, None, (), reason))
+            continue
+        candidates.append(_try(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints))
+        hints = [best.fit.values for best in Evidence((), (), tuple(candidates)).ranked[:2] if best.fit is not None]
     return Evidence(tuple(probes), recordings, tuple(candidates))
+
+
+def _cannot_win(sketch: Sketch, candidates: Sequence[Candidate], probes: Sequence[Probe]) -> str:
+    """Why a sketch need not be tried, or nothing."""
+    tried = [candidate for candidate in candidates if candidate.verdicts]
+    for other in tried:
+        if other.explained == len(probes) and other.num_constants < len(parts_of(sketch).constants):
+            return f"{other.sketch.name} explains every probe with fewer constants"
+    for axis, choice in sketch.choices.items():
+        asking = [i for i, probe in enumerate(probes) if probe.asks == axis]
+        scores = {other.sketch.name: [other.verdicts[i].explained for i in asking] for other in tried}
+        same = [other for other in tried if other.sketch.choices[axis] == choice]
+        passed = any(all(scores[other.sketch.name]) for other in tried if other.sketch.choices[axis] != choice)
+        if asking and same and passed and not any(any(scores[other.sketch.name]) for other in same):
+            return f"'{choice}' already failed every probe that asks for the {axis}"
+    return ""
 
 
 def _try(
@@ -132,17 +153,10 @@ def _try(
     except BadGraph as error:
         return Candidate(sketch, len(constants), 0, None, (), str(error))
     found = fit(program, constants, windows, windows, state_space, rng, search_over(windows.horizon), hints)
-    predicted = predict(program, found, windows)
+    predicted = predict(emit(sketch, graph, found.values, found.errors), windows)
     verdicts = []
     for i, probe in enumerate(probes):
         errors = {name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()}
         explained = all(np.isfinite(errors[name]) and errors[name] <= tolerances[name] for name in tolerances)
         verdicts.append(Verdict(probe.name, probe.asks, errors, explained))
     return Candidate(sketch, len(constants), len(program.text.splitlines()), found, tuple(verdicts))
-
-
-def predict(program: Program, found: Fit, windows: Windows) -> np.ndarray:
-    """The states a fitted sketch foresees for these windows."""
-    with jax.enable_x64(True):
-        dynamics = program.bind("jax", found.values)
-        return np.asarray(jax.jit(jax.vmap(lambda s, a: rollout(dynamics, s, a)))(jnp.asarray(windows.starts), jnp.asarray(windows.actions)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
+
+from visualpatchworld.trace.episode import Episode
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,11 @@ class Recording:
 
     states: Float[np.ndarray, "T+1 S"]
     actions: Float[np.ndarray, "T A"]
+
+
+def recordings_of(episodes: Iterable[Episode]) -> list[Recording]:
+    """Episodes without what only a simulator knows; the last row's action has no recorded effect."""
+    return [Recording(episode.states, np.asarray(episode.actions[:-1], dtype=np.float64)) for episode in episodes]
 
 
 @dataclass(frozen=True)

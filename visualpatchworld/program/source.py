@@ -46,7 +46,13 @@ def parts_of(sketch: Sketch) -> Parts:
         functions[name] = law
 
     visit("step", sketch.roles["step"])
-    return Parts(functions, constants, shapes)
+    # Constants stand in the program in the order in which the sketch declares them.
+    declared = {name: i for i, name in enumerate(sketch.roles["step"].__globals__)}
+
+    def in_order(things: dict[str, Any]) -> dict[str, Any]:
+        return dict(sorted(things.items(), key=lambda item: declared.get(item[0], len(declared))))
+
+    return Parts(functions, in_order(constants), in_order(shapes))
 
 
 def unfitted(sketch: Sketch, graph: SceneGraph) -> Program:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.scene.relations import gap
+from visualpatchworld.scene.schema import Pose, SceneGraph
 from visualpatchworld.sketch.probe import Probe
 
 STEPS = 8
+PUSH_STRENGTH = 0.6
+CLEARANCE = 0.02  # of the block's reach, between agent and block at the start of a push
 
 
 def probes(graph: SceneGraph, rng: np.random.Generator) -> tuple[Probe, ...]:
@@ -15,6 +18,7 @@ def probes(graph: SceneGraph, rng: np.random.Generator) -> tuple[Probe, ...]:
     runs = [_free(graph, rng, strength) for strength in (0.3, 1.0)]
     runs += [_push(graph, rng, i) for i in range(5)]
     runs += [_release(graph, rng, i) for i in range(3)]
+    runs += [_rub(graph, rng, i) for i in range(2)]
     return tuple(runs)
 
 
@@ -32,19 +36,37 @@ def _push(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
     """From beside the block into it, a little off its middle so that it also turns."""
     block, angle = _block_pose(graph, rng)
     heading = rng.uniform(0, 2 * np.pi)
-    side = rng.uniform(-0.3, 0.3) * _extent(graph) * _unit(heading + np.pi / 2)
-    beside = _middle(graph, block, angle) - _extent(graph) * 0.8 * _unit(heading) + side
-    actions = np.tile(rng.uniform(0.4, 0.9) * _unit(heading), (STEPS, 1)) + rng.normal(0, 0.1, (STEPS, 2))
-    return Probe(f"push {number + 1}", "block", _start(beside, block, angle), actions)
+    aim = _middle(graph, block, angle) + rng.uniform(-0.3, 0.3) * _extent(graph) * _unit(heading + np.pi / 2)
+    actions = np.tile(rng.uniform(0.3, 0.6) * _unit(heading), (STEPS, 1)) + rng.normal(0, 0.1, (STEPS, 2))
+    return Probe(f"push {number + 1}", "block", _start(_beside(graph, block, angle, aim, heading), block, angle), actions)
 
 
 def _release(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
     """A hard push, then quickly back: does the block go on?"""
     block, angle = _block_pose(graph, rng)
     heading = rng.uniform(0, 2 * np.pi)
-    beside = _middle(graph, block, angle) - _extent(graph) * 0.7 * _unit(heading)
-    actions = np.concatenate([np.tile(_unit(heading), (4, 1)), np.tile(-_unit(heading), (STEPS - 4, 1))])
-    return Probe(f"push and let go {number + 1}", "response", _start(beside, block, angle), actions)
+    start = _beside(graph, block, angle, _middle(graph, block, angle), heading)
+    actions = PUSH_STRENGTH * np.concatenate([np.tile(_unit(heading), (4, 1)), np.tile(-_unit(heading), (STEPS - 4, 1))])
+    return Probe(f"push and let go {number + 1}", "response", _start(start, block, angle), actions)
+
+
+def _rub(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
+    """Slanting into the block, so that the agent slides along it: is the block dragged along?"""
+    block, angle = _block_pose(graph, rng)
+    heading = rng.uniform(0, 2 * np.pi)
+    start = _beside(graph, block, angle, _middle(graph, block, angle), heading)
+    slanted = heading + rng.choice([-1, 1]) * rng.uniform(0.5, 0.8)
+    return Probe(f"push aslant {number + 1}", "contact", _start(start, block, angle), np.tile(PUSH_STRENGTH * _unit(slanted), (STEPS, 1)))
+
+
+def _beside(graph: SceneGraph, block: np.ndarray, angle: float, aim: np.ndarray, heading: float) -> np.ndarray:
+    """The last free place for the agent on the way to its aim."""
+    posed = graph["block"].model_copy(update={"pose": Pose(x=block[0], y=block[1], angle=angle)})
+    for distance in np.linspace(0.0, 2.0, 200) * _extent(graph):
+        x, y = aim - distance * _unit(heading)
+        if gap(graph["agent"].model_copy(update={"pose": Pose(x=x, y=y)}), posed) > CLEARANCE * _extent(graph):
+            return np.array([x, y])
+    raise AssertionError("twice the block's reach away from it there is always room")
 
 
 def _block_pose(graph: SceneGraph, rng: np.random.Generator) -> tuple[np.ndarray, float]:

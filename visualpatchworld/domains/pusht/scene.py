@@ -20,7 +20,7 @@ def _wall(side: str, start: tuple[float, float], end: tuple[float, float]) -> Sc
     middle = Pose(x=(start[0] + end[0]) / 2, y=(start[1] + end[1]) / 2)
     half = ((end[0] - start[0]) / 2, (end[1] - start[1]) / 2)
     line = Geometry(segment=((-half[0], -half[1]), half), radius=WALL_RADIUS_PX)
-    return SceneObject(name=f"{side}_wall", kind="wall", pose=middle, geometry=line)
+    return SceneObject(name=f"{side}_wall", kind="wall", fixed=True, pose=middle, geometry=line)
 
 
 SCENE = SceneTemplate(domain="pusht", state_space=STATE_SPACE, objects=objects, length_unit="px", near=5.0, y_axis="down")

@@ -4,3 +4,5 @@ EPISODE_STEPS = 125  # four or five pushes with the ways between them; human dem
 
 # A probe counts as explained while its errors stay below these: a fortieth of the success radius, and as little in angle.
 PROBE_TOLERANCES = {"agent_px": 0.5, "block_px": 0.5, "angle_rad": 0.01}
+
+HORIZON = 25  # steps that programs are fitted to foresee: the planner's

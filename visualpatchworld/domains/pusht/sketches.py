@@ -11,7 +11,7 @@ from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.sketch.constant import choice, from_scene, positive, signed
 from visualpatchworld.sketch.family import Family, Sketch
 from visualpatchworld.sketch.laws.contact import deepest_in_walls, gap_to_polygon
-from visualpatchworld.sketch.laws.vector import dot, rotate
+from visualpatchworld.sketch.laws.vector import rotate
 
 REACH = positive("px", "distance from the agent to its target at full action", 1, 1000)
 GAIN = positive("1/s^2", "pull towards the target", 1, 1000)
@@ -23,6 +23,7 @@ CENTER_X = signed("px", "block's centre of mass, in its own frame", -100, 100)
 CENTER_Y = signed("px", "", -100, 100)
 RECOVERY = positive("1/s", "how fast an overlap is undone", 0.1, 100)
 SLOP = positive("px", "overlap that is left alone", 0.001, 10)
+FRICTION = positive("", "friction coefficient of a contact", 0.01, 3)
 DRAG = positive("1/s", "loss of a free block's speed", 0.01, 100)
 
 
@@ -120,9 +121,8 @@ def frozen_block(state):
 
 def quasi_static_block(state):
     """The block moves only while it is pushed, just enough not to be entered."""
-    contacts = touching(state)
-    speeds = [approach + undo for _, _, _, approach, undo in contacts]
-    return move_block(state, push_apart(contacts, speeds, (0.0, 0.0, 0.0)))
+    contacts = [(touches, normal, lever, speed + undo, slide) for touches, normal, lever, speed, slide, undo in touching(state)]
+    return move_block(state, push_apart(contacts, (0.0, 0.0, 0.0)))
 
 
 def inertial_block(state):
@@ -130,31 +130,28 @@ def inertial_block(state):
     contacts = touching(state)
     keep = np.exp(-DRAG * STEP_SECONDS / SUBSTEPS)
     vx, vy = rotate((keep * state.block_vx, keep * state.block_vy), -state.block_angle)
-    motion = push_apart(contacts, [approach for _, _, _, approach, _ in contacts], (vx, vy, keep * state.block_spin))
-    undone = push_apart(contacts, [undo for _, _, _, _, undo in contacts], (0.0, 0.0, 0.0))
+    motion = push_apart([contact[:5] for contact in contacts], (vx, vy, keep * state.block_spin))
+    undone = push_apart([(*contact[:3], contact[5], 0.0) for contact in contacts], (0.0, 0.0, 0.0))
     vx, vy = rotate(motion[:2], state.block_angle)
     state = move_block(state, (motion[0] + undone[0], motion[1] + undone[1], motion[2] + undone[2]))
     return state._replace(block_vx=vx, block_vy=vy, block_spin=motion[2])
 
 
 def touching(state):
-    """Contacts of the block with agent and walls, in the block's frame: (touching?, normal, lever arm, approach, undo)."""
+    """Contacts of the block with agent and walls, in its own frame: whether they touch, the normal away from the block, the
+    lever arm, the other side's speed along the normal and along the contact, and the speed that undoes an overlap."""
     agent = rotate((state.agent_x - state.block_x, state.agent_y - state.block_y), -state.block_angle)
-    velocity = rotate((state.agent_vx, state.agent_vy), -state.block_angle)
+    vx, vy = rotate((state.agent_vx, state.agent_vy), -state.block_angle)
     contacts = []
     for corners in BLOCK:
-        gap, normal = gap_to_polygon(agent, corners)
-        lever = (agent[0] - gap * normal[0] - CENTER_X, agent[1] - gap * normal[1] - CENTER_Y)
-        contacts.append((gap <= RADIUS, normal, lever, dot(velocity, normal), -separation(RADIUS - gap)))
-    overlap, normal, corner = deepest_in_walls(HULL, (state.block_x, state.block_y), state.block_angle, WALLS)
+        gap, (nx, ny) = gap_to_polygon(agent, corners)
+        lever = (agent[0] - gap * nx - CENTER_X, agent[1] - gap * ny - CENTER_Y)
+        undo = -RECOVERY * np.maximum(RADIUS - gap - SLOP, 0.0)
+        contacts.append((gap <= RADIUS, (nx, ny), lever, vx * nx + vy * ny, vy * nx - vx * ny, undo))
+    overlap, (nx, ny), corner = deepest_in_walls(HULL, (state.block_x, state.block_y), state.block_angle, WALLS)
     lever = (corner[0] - CENTER_X, corner[1] - CENTER_Y)
-    contacts.append((overlap >= 0, (-normal[0], -normal[1]), lever, 0.0, -separation(overlap)))
+    contacts.append((overlap >= 0, (-nx, -ny), lever, 0.0, 0.0, -RECOVERY * np.maximum(overlap - SLOP, 0.0)))
     return contacts
-
-
-def separation(overlap):
-    """Speed at which an overlap is undone."""
-    return RECOVERY * np.maximum(overlap - SLOP, 0.0)
 
 
 def move_block(state, motion):
@@ -167,35 +164,60 @@ def move_block(state, motion):
     return state._replace(block_x=x, block_y=y, block_angle=angle)
 
 
-def frictionless(contacts, speeds, motion):
+def smooth_contact(contacts, motion):
     """The block's motion once every contact has pushed it just enough, in a few sweeps over all of them."""
     vx, vy, spin = motion
     turns = [lever[0] * normal[1] - lever[1] * normal[0] for _, normal, lever, _, _ in contacts]
     pushes = [0.0 for _ in contacts]
     for _ in range(4):
-        for i, (touches, (nx, ny), _, _, _) in enumerate(contacts):
-            closing = vx * nx + vy * ny + spin * turns[i] - speeds[i]
+        for i, (touches, (nx, ny), _, speed, _) in enumerate(contacts):
+            closing = vx * nx + vy * ny + spin * turns[i] - speed
             push = np.where(touches, np.maximum(pushes[i] + closing / (1.0 + turns[i] ** 2 / INERTIA), 0.0), 0.0)
             change, pushes[i] = push - pushes[i], push
             vx, vy, spin = vx - change * nx, vy - change * ny, spin - change * turns[i] / INERTIA
     return vx, vy, spin
 
 
-STATES = {"quasi-static": State, "inertial": InertialState}
+def rough_contact(contacts, motion):
+    """As without friction, and each contact also drags the block along, up to its share of the push."""
+    vx, vy, spin = motion
+    turns = [lever[0] * normal[1] - lever[1] * normal[0] for _, normal, lever, _, _ in contacts]
+    pushes, drags = [0.0 for _ in contacts], [0.0 for _ in contacts]
+    for _ in range(4):
+        for i, (touches, (nx, ny), lever, speed, slide) in enumerate(contacts):
+            closing = vx * nx + vy * ny + spin * turns[i] - speed
+            push = np.where(touches, np.maximum(pushes[i] + closing / (1.0 + turns[i] ** 2 / INERTIA), 0.0), 0.0)
+            change, pushes[i] = push - pushes[i], push
+            vx, vy, spin = vx - change * nx, vy - change * ny, spin - change * turns[i] / INERTIA
+            arm = lever[0] * nx + lever[1] * ny
+            slipping = vy * nx - vx * ny + spin * arm - slide
+            drag = np.clip(drags[i] + slipping / (1.0 + arm**2 / INERTIA), -FRICTION * push, FRICTION * push)
+            change, drags[i] = drag - drags[i], drag
+            vx, vy, spin = vx + change * ny, vy - change * nx, spin - change * arm / INERTIA
+    return vx, vy, spin
+
+
 STEPS = {"PD": pd_step, "direct": direct_step}
 RESPONSES = {"quasi-static": quasi_static_block, "inertial": inertial_block}
+CONTACTS = {"smooth": smooth_contact, "rough": rough_contact}
 
 
 def build(choices):
-    """The sketch of one combination; a frozen block has no response."""
-    frozen = choices["block"] == "frozen"
-    push_block = frozen_block if frozen else RESPONSES[choices["response"]]
-    roles = {"step": STEPS[choices["drive"]], "push_block": push_block, "push_apart": frictionless}
-    block = "a frozen block" if frozen else f"a {choices['response']} block with rigid contact"
-    return Sketch(choices, f"PushT: {choices['drive']}-driven agent, {block}.", State if frozen else STATES[choices["response"]], roles)
+    """The sketch of one combination; a frozen block has neither response nor contact."""
+    roles = {"step": STEPS[choices["drive"]]}
+    if choices["block"] == "frozen":
+        return Sketch(choices, f"PushT: {choices['drive']} agent, frozen block.", State, {**roles, "push_block": frozen_block})
+    roles |= {"push_block": RESPONSES[choices["response"]], "push_apart": CONTACTS[choices["contact"]]}
+    title = f"PushT: {choices['drive']} agent, {choices['response']} block, rigid {choices['contact']} contact."
+    return Sketch(choices, title, InertialState if choices["response"] == "inertial" else State, roles)
 
 
 FAMILY = Family(
-    axes={"drive": ("direct", "PD"), "block": ("frozen", "pushed"), "response": ("quasi-static", "inertial")},
+    axes={
+        "drive": ("direct", "PD"),
+        "block": ("frozen", "pushed"),
+        "response": ("quasi-static", "inertial"),
+        "contact": ("smooth", "rough"),
+    },
     build=build,
 )

@@ -1,7 +1,7 @@
 """Two-room: a point agent, two rooms, one door."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.tworoom import policy, scene, settings, simulator, task
+from visualpatchworld.domains.tworoom import policy, probes, scene, settings, simulator, sketches, task
 
 DOMAIN = Domain(
     name="tworoom",
@@ -17,4 +17,8 @@ DOMAIN = Domain(
     episode_steps=settings.EPISODE_STEPS,
     metrics=task.METRICS,
     quantities=task.QUANTITIES,
+    family=sketches.FAMILY,
+    probes=probes.probes,
+    probe_tolerances=settings.PROBE_TOLERANCES,
+    horizon=settings.HORIZON,
 )

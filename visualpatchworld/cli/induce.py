@@ -1,0 +1,74 @@
+"""`vpw induce`: from experiments and traces to a program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, varied_constants
+from visualpatchworld.cli._show import show, working
+from visualpatchworld.cli.probe import Thorough
+from visualpatchworld.domain import load_domain
+from visualpatchworld.errors import VpwError
+from visualpatchworld.scene.schema import Source
+
+
+def induce(
+    domain: DomainName,
+    traces: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Episodes to fit to; collected when not given.")] = None,
+    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    view: Annotated[Source, typer.Option(help="Path from observation to scene graph.")] = "oracle",
+    sketch: Annotated[str | None, typer.Option(metavar="NAME", help="Fit this sketch instead of choosing one by probes.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for world_model.py and induction.json.")] = None,
+    seed: Seed = 0,
+    vary: Vary = None,
+    thorough: Thorough = False,
+    as_json: AsJson = False,
+) -> None:
+    """Induce a program: probes choose its form, rollouts fit its constants.
+
+    Example: vpw induce DOMAIN --out runs/DOMAIN
+    """
+    from visualpatchworld.cli._compiled import keep_compiled
+    from visualpatchworld.cli._evidence import evidence_table, unexplained_line
+    from visualpatchworld.cli._program import program_table
+    from visualpatchworld.induce import induce as method
+    from visualpatchworld.induce.blackbox import black_box
+    from visualpatchworld.induce.windows import recordings_of
+    from visualpatchworld.output import make_folder, write_text, writing
+    from visualpatchworld.trace.collect import collect
+    from visualpatchworld.trace.read import read_traces
+
+    keep_compiled()
+    world = load_domain(domain)
+    if view != "oracle":
+        raise VpwError(f"'{world.name}' can not be induced from the view '{view}' yet; use --view oracle.")
+    if sketch is not None:
+        world.family.named(sketch)
+    constants = varied_constants(world, vary)
+    folder = make_folder(out or Path("runs") / world.name)
+    program_path = folder / "world_model.py"
+    with writing(program_path) as aside, working("inducing") as progress:
+        if traces is None:
+            progress(f"collecting {episodes} episodes")
+            seen = list(collect(world, constants, episodes=episodes, seed=seed, pixels=False))
+        else:
+            seen = list(read_traces(traces, world).episodes)
+        induction = method.induce(
+            world,
+            black_box(world, constants),
+            recordings_of(seen),
+            seed=seed,
+            sketch=sketch,
+            thorough=thorough,
+            progress=progress,
+        )
+        aside.write_text(induction.program.text, encoding="utf-8")
+    result = dict(method.summary(world, induction, str(program_path)))
+    write_text(folder / "induction.json", json.dumps(result, indent=2) + "\n")
+    evidence = induction.evidence
+    parts = [] if evidence is None else [evidence_table(evidence), unexplained_line(evidence)]
+    show(result, as_json, *parts, program_table(result))

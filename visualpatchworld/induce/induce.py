@@ -1,0 +1,152 @@
+"""The method on one page: experiments choose the form, rollouts fit its constants, and the program is written down."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import numpy as np
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.induce.blackbox import BlackBox
+from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_horizon
+from visualpatchworld.induce.fit import Fit, fit, search_over
+from visualpatchworld.induce.select import Evidence, select
+from visualpatchworld.induce.windows import Recording, cut_windows, split_recordings
+from visualpatchworld.program.program import Program
+from visualpatchworld.program.source import emit, parts_of, unfitted
+from visualpatchworld.sketch.family import Sketch
+
+HELD_OUT_SHARE = 0.2
+NUM_WINDOWS = 96  # of the planner's horizon, for fitting and as many held out
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Induction:
+    """A program and how it came about."""
+
+    sketch: Sketch
+    evidence: Evidence | None  # none where the sketch was named, not chosen
+    fit: Fit
+    program: Program
+    errors: ErrorTable
+    seconds: float
+
+
+def induce(
+    domain: Domain,
+    box: BlackBox,
+    recordings: Sequence[Recording],
+    *,
+    seed: int,
+    sketch: str | None = None,
+    thorough: bool = False,
+    progress: Progress = lambda _: None,
+) -> Induction:
+    """Level 1 on the black box (unless a sketch is named), level 2 on the recordings, then the program with what is known of its errors."""
+    began = time.perf_counter()
+    rng = np.random.default_rng(seed)
+    evidence = None if sketch else choose_form(domain, box, rng, thorough=thorough, progress=progress)
+    form = domain.family.named(sketch) if sketch else evidence.winner.sketch
+    hints = [evidence.winner.fit.values] if evidence and evidence.winner.fit else []
+
+    train, held_out = split_recordings(recordings, HELD_OUT_SHARE, rng)
+    graph = box.look()
+    found = fit(
+        unfitted(form, graph),
+        parts_of(form).constants,
+        cut_windows(train, domain.horizon, NUM_WINDOWS, rng),
+        cut_windows(held_out or train, domain.horizon, NUM_WINDOWS, rng),
+        domain.scene.state_space,
+        rng,
+        search_over(domain.horizon),
+        hints,
+        lambda stage: progress(f"fit: {stage}"),
+    )
+    draft = emit(form, graph, found.values, found.errors)
+    errors = errors_by_horizon(draft, held_out or train, domain, rng)
+    header = _header(domain, form, evidence, errors, recordings, seed)
+    program = emit(form, graph, found.values, found.errors, header)
+    return Induction(form, evidence, found, program, errors, time.perf_counter() - began)
+
+
+def choose_form(
+    domain: Domain, box: BlackBox, rng: np.random.Generator, *, thorough: bool = False, progress: Progress = lambda _: None
+) -> Evidence:
+    """Level 1 alone."""
+    probes = domain.probes(box.look(), rng)
+    return select(
+        box,
+        domain.family,
+        probes,
+        domain.scene.state_space,
+        domain.quantities,
+        domain.probe_tolerances,
+        rng,
+        lambda name: progress(f"probe: {name}"),
+        thorough=thorough,
+    )
+
+
+def _header(
+    domain: Domain, sketch: Sketch, evidence: Evidence | None, errors: ErrorTable, recordings: Sequence[Recording], seed: int
+) -> str:
+    """Where the program comes from, for whoever opens the file."""
+    digest = hashlib.sha256(b"".join(np.ascontiguousarray(recording.states).tobytes() for recording in recordings)).hexdigest()[:12]
+    lines = [sketch.title, ""]
+    if evidence is None:
+        lines.append("Form: named, not chosen by probes.")
+    else:
+        lines.append(f"Form: {sketch.name}; it explains {evidence.winner.explained} of {len(evidence.probes)} probes.")
+    for quantity, by_horizon in errors.items():
+        medians = ", ".join(f"{row['median']:.2g} after {steps}" for steps, row in by_horizon.items())
+        lines.append(f"Held-out error (median {quantity}): {medians} steps.")
+    lines.append(f"Fitted to {len(recordings)} episodes (sha256 {digest}), seed {seed}, visualpatchworld {version('visualpatchworld')}.")
+    return "\n".join(lines) + "\n"
+
+
+def summary(domain: Domain, induction: Induction, path: str | None) -> Mapping[str, object]:
+    """The induction as plain data: the fields of `vpw induce --json`."""
+    constants = parts_of(induction.sketch).constants
+    return {
+        "domain": domain.name,
+        "sketch": induction.sketch.name,
+        "choices": dict(induction.sketch.choices),
+        "constants": {
+            name: {"value": value, "stderr": induction.fit.errors.get(name), "unit": constants[name].unit}
+            for name, value in induction.fit.values.items()
+        },
+        "undetermined": list(induction.fit.undetermined),
+        "candidates": [] if induction.evidence is None else evidence_rows(induction.evidence),
+        "unexplained_probes": [] if induction.evidence is None else list(induction.evidence.unexplained),
+        "rollout_error": induction.errors,
+        "program": path,
+        "program_hash": induction.program.hash,
+        "seconds": round(induction.seconds, 1),
+    }
+
+
+def evidence_rows(evidence: Evidence) -> list[dict[str, object]]:
+    """The evidence table as plain data, best candidate first."""
+    return [
+        {
+            "sketch": candidate.sketch.name,
+            "choices": dict(candidate.sketch.choices),
+            "explained": candidate.explained,
+            "probes": len(evidence.probes),
+            "simplicity": candidate.simplicity,
+            "constants": {} if candidate.fit is None else dict(candidate.fit.values),
+            "refuted_by": candidate.refuted_by,
+            "set_aside": candidate.obstacle or None,
+            "verdicts": [
+                {"probe": verdict.probe, "asks": verdict.asks, "explained": verdict.explained, "errors": dict(verdict.errors)}
+                for verdict in candidate.verdicts
+            ],
+        }
+        for candidate in evidence.ranked
+    ]
