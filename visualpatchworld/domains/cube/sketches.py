@@ -1,0 +1,143 @@
+"""What Cube's dynamics may be: whether the block is gripped, whether the arm lags behind its target, and what a block does that is let go."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from visualpatchworld.sketch.constant import from_scene, positive, signed, threshold
+from visualpatchworld.sketch.family import Family, Sketch
+from visualpatchworld.sketch.laws.latch import fall, seen_from
+from visualpatchworld.sketch.laws.vector import rotate
+
+REACH = positive("m", "distance to the hand's target at full action", 0.001, 1)
+TURN = positive("rad", "turn to the hand's target at full action", 0.01, 10)
+GRIP = positive("", "change of the opening's target at full action", 0.1, 10)
+FLOOR = signed("m", "lowest target of the hand", -0.2, 0.2)
+FOLLOW_GRIP = signed("", "share of its way that the gripper goes in a step", 0, 1)
+FOLLOW_OUT = signed("", "share of its way that the arm goes in a step: reaching out", 0, 1)
+FOLLOW_TURN = signed("", "... turning about its base", 0, 1)
+FOLLOW_LIFT = signed("", "... lifting", 0, 1)
+FOLLOW_WRIST = signed("", "... turning its wrist", 0, 1)
+KEEP = signed("", "share of the last motion that goes on", 0, 1)
+SWAY = signed("", "how far the hand lags inwards for each metre that lifting lags", -1, 1)
+SAG = signed("m", "sinking of the arm in a step", -0.1, 0.1)
+SHOULDER = signed("m", "distance at which the arm passes the axis of its base", -0.2, 0.2)
+STOP = signed("", "opening at which the fingers meet the block", 0, 1)
+FIRM = threshold("", "opening beyond which fingers around the block hold it", 0, 1)
+FALL = positive("m", "what a falling block falls more in each step than in the one before", 0.0001, 1)
+
+HALF = from_scene("m", "half of the block's edge", lambda graph: graph["block"].geometry.half_sizes[2])
+
+
+class State(NamedTuple):
+    effector_x: float  # m, from the arm's base
+    effector_y: float
+    effector_z: float
+    effector_yaw: float  # rad
+    gripper_opening: float  # 0 open, 1 closed
+    gripper_contact: float  # not predicted
+    block_x: float  # m
+    block_y: float
+    block_z: float
+    block_yaw: float  # rad
+    out: float = 0.0  # m or rad, motions of the arm in the last step; not observed, like all that follow
+    turn: float = 0.0
+    lift: float = 0.0
+    wrist: float = 0.0
+    block_fall: float = 0.0  # m per step
+
+
+def step(state, action):
+    """One step: the hand and the fingers go towards where the action sets their targets; the block may go along."""
+    x, y = state.effector_x + REACH * action[0], state.effector_y + REACH * action[1]
+    z = np.maximum(state.effector_z + REACH * action[2], FLOOR)
+    after = move_hand(state, (x, y), z, state.effector_yaw + TURN * action[3])
+    closing = np.clip(state.gripper_opening + GRIP * action[4], 0.0, 1.0) - state.gripper_opening
+    return move_block(state, after._replace(gripper_opening=state.gripper_opening + FOLLOW_GRIP * closing))
+
+
+def direct_hand(state, place, z, yaw):
+    """The hand is at its target at the end of the step."""
+    return state._replace(effector_x=place[0], effector_y=place[1], effector_z=z, effector_yaw=yaw)
+
+
+def lagged_hand(state, place, z, yaw):
+    """Each joint of the arm goes a share of its way and keeps some of its last motion; when lifting lags, the hand sways."""
+    (out, turn), (goal_out, goal_turn) = arm((state.effector_x, state.effector_y)), arm(place)
+    rise = z - state.effector_z
+    d_out = FOLLOW_OUT * (goal_out - out) + KEEP * state.out - SWAY * (rise - state.lift)
+    d_turn = FOLLOW_TURN * (goal_turn - turn) + KEEP * state.turn
+    d_lift = FOLLOW_LIFT * rise + KEEP * state.lift - SAG
+    d_wrist = FOLLOW_WRIST * (yaw - state.effector_yaw - goal_turn + turn) + KEEP * state.wrist
+    x, y = rotate((out + d_out, SHOULDER), turn + d_turn)
+    z, yaw = state.effector_z + d_lift, state.effector_yaw + d_turn + d_wrist
+    moved = state._replace(effector_x=x, effector_y=y, effector_z=z, effector_yaw=yaw)
+    return moved._replace(out=d_out, turn=d_turn, lift=d_lift, wrist=d_wrist)
+
+
+def arm(place):
+    """How far the arm reaches out, and how far it has turned about its base, with the hand at a place."""
+    out = np.sqrt(np.maximum(place[0] ** 2 + place[1] ** 2 - SHOULDER**2, 1e-6))
+    return out, np.arctan2(place[1], place[0]) - np.arctan2(SHOULDER, out)
+
+
+def free_block(state, after):
+    """The block stays where it is, whatever the hand does."""
+    return after
+
+
+def coupled_block(state, after):
+    """The block always moves as the hand does, but not into its support."""
+    x, y = state.block_x + after.effector_x - state.effector_x, state.block_y + after.effector_y - state.effector_y
+    z = np.maximum(state.block_z + after.effector_z - state.effector_z, HALF)
+    return after._replace(block_x=x, block_y=y, block_z=z)
+
+
+def gripped_block(state, after):
+    """Fingers that close around the block hold it in their middle, and it moves and turns with the hand."""
+    across, along = seen_from((state.block_x, state.block_y), (state.effector_x, state.effector_y), state.effector_yaw)
+    above = state.block_z - state.effector_z
+    around = (np.abs(across) < HALF) & (np.abs(along) < HALF) & (np.abs(above) < HALF)
+    opening = np.where(around, np.minimum(after.gripper_opening, STOP), after.gripper_opening)
+    held = around & (opening > FIRM)
+    x, y = rotate((across, 0.0), after.effector_yaw)
+    free = let_go(after)
+    return free._replace(
+        gripper_opening=opening,
+        block_x=np.where(held, after.effector_x + x, free.block_x),
+        block_y=np.where(held, after.effector_y + y, free.block_y),
+        block_z=np.where(held, np.maximum(after.effector_z + above, HALF), free.block_z),
+        block_yaw=np.where(held, state.block_yaw + after.effector_yaw - state.effector_yaw, free.block_yaw),
+        block_fall=np.where(held, 0.0, free.block_fall),
+    )
+
+
+def floating_block(state):
+    """A block that nobody holds stays where it is."""
+    return state
+
+
+def falling_block(state):
+    """A block that nobody holds falls to its support."""
+    z, speed = fall(state.block_z, state.block_fall, FALL, HALF)
+    return state._replace(block_z=z, block_fall=speed)
+
+
+HANDS = {"direct": direct_hand, "lagged": lagged_hand}
+BLOCKS = {"free": free_block, "coupled": coupled_block, "gripped": gripped_block}
+RELEASES = {"floats": floating_block, "falls": falling_block}
+
+
+def build(choices):
+    """The sketch of one combination; only a block that is gripped can be let go."""
+    roles = {"step": step, "move_hand": HANDS[choices["effector"]], "move_block": BLOCKS[choices["object"]]}
+    title = f"Cube: {choices['effector']} hand, {choices['object']} block"
+    if choices["object"] == "gripped":
+        roles["let_go"] = RELEASES[choices["release"]]
+        title += f" that {choices['release']} when it is let go"
+    return Sketch(choices, f"{title}.", State, roles)
+
+
+FAMILY = Family(axes={"object": tuple(BLOCKS), "effector": tuple(HANDS), "release": tuple(RELEASES)}, build=build)
