@@ -49,7 +49,7 @@ class ReacherConstants(Constants):
     gear: float = constant(0.05, "N m", "torque at full action", low=1e-3, high=1.0)
     wrist_limit: float = constant(160.0, "deg", "how far the wrist bends either way", low=10.0, high=179.0)
     finger_speed: float = constant(0.5, "m/s", "speed of the fingertip at full action, in cartesian space only", low=0.01, high=5.0)
-    space: Literal["joint", "cartesian"] = constant("joint", "", "actions drive the joints, or the fingertip itself as a free particle")
+    space: Literal["joint", "cartesian"] = constant("joint", "", "actions drive the joints, or the fingertip itself, without any memory")
     order: Literal["second", "first"] = constant("second", "", "actions set torques, or joint velocities without any memory")
     limits: Literal["wrist", "none"] = constant("wrist", "", "the wrist is limited, or turns freely")
 

@@ -8,23 +8,23 @@ import numpy as np
 
 from visualpatchworld.sketch.constant import choice, positive, signed, threshold
 from visualpatchworld.sketch.family import Family, Sketch
-from visualpatchworld.sketch.laws.kinematics import fingertip
+from visualpatchworld.sketch.laws.kinematics import accelerations, fingertip
 
 STEP_SECONDS = positive("s", "duration of one step", 0.001, 10)
 SUBSTEPS = choice("", "physics steps in one step", 1, 2, 3, 4, 5, 8, 10)
-LINK_1 = positive("m", "length of the upper arm", 0.001, 10)
-LINK_2 = positive("m", "length from the wrist to the fingertip", 0.001, 10)
+LINK_1 = positive("m", "length of the upper arm", 0.01, 10)
+LINK_2 = positive("m", "length from the wrist to the fingertip", 0.01, 10)
 # Torques count in units of the torque at full action, so inertia and damping have no kilograms in them.
-UPPER = positive("s^2", "inertia about the shoulder, with the forearm's mass at the wrist", 1e-5, 10)
-FOREARM = positive("s^2", "inertia of the forearm about the wrist", 1e-5, 10)
-COUPLING = signed("", "how much the joints share their inertia: from not at all to as much as masses allow", 0, 1)
+UPPER = positive("s^2", "inertia about the shoulder, with the forearm's mass at the wrist", 1e-5, 100)
+FOREARM = positive("s^2", "inertia of the forearm about the wrist", 1e-5, 100)
+COUPLING = signed("", "inertia that the joints share, between none and all that masses allow", 0, 1)
 DAMPING = positive("s", "torque against a joint's speed", 0.001, 10)
 LIMIT = signed("rad", "how far the wrist bends either way", 0, 4)
-STIFFNESS = positive("1/s^2", "how the stop undoes a bend beyond the limit", 1, 10000)
-BRAKING = positive("1/s", "how the stop takes speed away", 0.1, 1000)
-YIELD = positive("1/s^2", "how far the stop gives way to a torque", 0.1, 10000)
-TURN_SPEED = positive("rad/s", "speed of a joint at full action", 0.01, 1000)
-STRIDE = positive("m", "way of the fingertip in one step at full action", 0.0001, 10)
+STIFFNESS = positive("1/s^2", "pull of the wrist's stop back to the limit", 1, 10000)
+BRAKING = positive("1/s", "loss of the wrist's speed in its stop", 0.1, 1000)
+YIELD = positive("1/s^2", "how much the stop gives way to a torque", 0.01, 10000)
+TURN_SPEED = positive("rad/s", "speed of a joint at full action", 0.01, 100)
+STRIDE = positive("m", "way of the fingertip in one step at full action", 0.0001, 1)
 MEMORY = signed("", "share of the fingertip's last way that it goes again", 0, 1)
 FARTHEST = threshold("m", "distance of the fingertip from the base with the arm straight", 0, 2)
 NEAREST = threshold("m", "distance of the fingertip from the base with the wrist bent all the way", 0, 2)
@@ -59,40 +59,31 @@ def torque_step(state, action):
 
 
 def swing(state, action):
-    """A physics step of the arm: each joint's speed turns the other, and damping acts on the new speeds."""
+    """A physics step of the arm: damping acts on the new speeds, and each joint feels the other's motion."""
+    shoulder, wrist, v1, v2, *finger = state
     dt = STEP_SECONDS / SUBSTEPS
-    v1, v2 = state.shoulder_velocity, state.wrist_velocity
-    shared = COUPLING * np.sqrt(UPPER * FOREARM)
-    along, across = shared * np.cos(state.wrist), shared * np.sin(state.wrist)
-    inertia = (UPPER + FOREARM + 2 * along, FOREARM + along, FOREARM)
-    torques = (action[0] - DAMPING * v1 + across * v2 * (2 * v1 + v2), action[1] - DAMPING * v2 - across * v1**2)
-    torques = stop_wrist(state, inertia, torques)
+    coupling = COUPLING * np.sqrt(UPPER * FOREARM)
+    shared, whirl = coupling * np.cos(wrist), coupling * np.sin(wrist)
+    inertia = (UPPER + FOREARM + 2 * shared, FOREARM + shared, FOREARM)
+    torques = (action[0] - DAMPING * v1 + whirl * v2 * (2 * v1 + v2), action[1] - DAMPING * v2 - whirl * v1**2)
+    torques = stop_wrist(wrist, v2, inertia, torques)
     a1, a2 = accelerations((inertia[0] + dt * DAMPING, inertia[1], inertia[2] + dt * DAMPING), torques)
     v1, v2 = v1 + dt * a1, v2 + dt * a2
-    return state._replace(
-        shoulder=state.shoulder + dt * v1, wrist=state.wrist + dt * v2, shoulder_velocity=v1, wrist_velocity=v2
-    )
+    return State(shoulder + dt * v1, wrist + dt * v2, v1, v2, *finger)
 
 
-def accelerations(inertia, torques):
-    """Of two joints with the inertia ((a, b), (b, c))."""
-    a, b, c = inertia
-    return (c * torques[0] - b * torques[1]) / (a * c - b * b), (a * torques[1] - b * torques[0]) / (a * c - b * b)
-
-
-def free_wrist(state, inertia, torques):
+def free_wrist(wrist, speed, inertia, torques):
     """Nothing stops the wrist."""
     return torques
 
 
-def wrist_stop(state, inertia, torques):
-    """Beyond its limit the wrist meets a damped spring that pushes it back and never pulls."""
-    side = np.sign(state.wrist)
-    wanted = -STIFFNESS * (np.abs(state.wrist) - LIMIT) - BRAKING * side * state.wrist_velocity
+def stopped_wrist(wrist, speed, inertia, torques):
+    """Beyond its limit the wrist meets a damped spring that pushes it back and never pulls; the torques with the spring's."""
     a, b, c = inertia
-    push = (wanted - side * accelerations(inertia, torques)[1]) / (YIELD + a / (a * c - b * b))
-    push = np.where(np.abs(state.wrist) > LIMIT, np.minimum(push, 0.0), 0.0)
-    return torques[0], torques[1] + side * push
+    side, depth = np.sign(wrist), np.abs(wrist) - LIMIT
+    wanted = -side * STIFFNESS * depth - BRAKING * speed
+    push = (wanted - accelerations(inertia, torques)[1]) / (YIELD + a / (a * c - b * b))
+    return torques[0], torques[1] + np.where((depth > 0) & (side * push < 0), push, 0.0)
 
 
 def turn_step(state, action):
@@ -147,7 +138,7 @@ STEPS = {
 }
 LIMITS = {
     "none": {"within_reach": arm_length, "bend": any_bend, "stop_wrist": free_wrist},
-    "wrist": {"within_reach": arm_length_and_fold, "bend": limited_bend, "stop_wrist": wrist_stop},
+    "wrist": {"within_reach": arm_length_and_fold, "bend": limited_bend, "stop_wrist": stopped_wrist},
 }
 DRIVES = {
     ("cartesian", "first"): "a fingertip that the action moves",
