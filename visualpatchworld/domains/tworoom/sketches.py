@@ -13,7 +13,7 @@ from visualpatchworld.sketch.laws.obstacles import keep_inside, stop_at_wall
 SPEED = positive("px/step", "distance of a step at full action", 0.1, 100)
 EXPONENT = positive("", "how the distance grows with the action", 0.2, 5)
 DOOR_MARGIN = threshold("px", "room at the door beyond its drawn half width", -20, 20)
-PUSH_BACK = signed("px", "how far the wall throws the agent back", 0, 10)
+PUSH_BACK = signed("px", "how far the wall throws the agent back", 0, 30)
 
 RADIUS = from_scene("px", "agent's radius", lambda graph: graph["agent"].geometry.radius)
 HOUSE = from_scene("px", "middle of the house", lambda graph: (graph["house"].pose.x, graph["house"].pose.y))

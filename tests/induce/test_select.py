@@ -1,0 +1,70 @@
+"""Level 1: the right form wins, a changed world is recognised, wrong forms are refuted by name, and an unknown world is said to be one."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.induce.blackbox import BlackBox, black_box
+from visualpatchworld.induce.induce import choose_form, evidence_rows, induce, summary
+from visualpatchworld.induce.windows import recordings_of
+from visualpatchworld.trace.collect import collect
+
+
+@pytest.fixture
+def box(toy: Domain) -> BlackBox:
+    return black_box(toy, toy.constants)
+
+
+def test_the_black_box_offers_reset_step_and_look_and_nothing_more(box: BlackBox):
+    assert {field.name for field in dataclasses.fields(box)} == {"reset", "step", "look"}
+    public = {name for name in dir(box) if not name.startswith("_")}
+    assert public == {"reset", "step", "look", "run"}
+    assert all(not hasattr(function, "__self__") for function in (box.reset, box.step, box.look))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_right_form_is_chosen(toy: Domain, box: BlackBox, seed: int):
+    evidence = choose_form(toy, box, np.random.default_rng(seed))
+    assert evidence.winner.sketch.name == "push+drag"
+    assert evidence.winner.explained == len(evidence.probes)
+    assert evidence.unexplained == ()
+    rivals = {row["sketch"]: row for row in evidence_rows(evidence)}
+    for name in ("push+free", "speed+free"):
+        refuting = next(verdict for verdict in rivals[name]["verdicts"] if verdict["probe"] == rivals[name]["refuted_by"])
+        assert refuting["errors"]["puck_m"] > toy.probe_tolerances["puck_m"]
+
+
+def test_among_equals_the_simpler_form_wins(toy: Domain):
+    evidence = choose_form(toy, black_box(toy, toy.constants.varied({"drag": 0.0})), np.random.default_rng(0), thorough=True)
+    assert evidence.winner.sketch.name == "push+free"
+    richer = next(candidate for candidate in evidence.candidates if candidate.sketch.name == "push+drag")
+    assert richer.explained == evidence.winner.explained and richer.simplicity < evidence.winner.simplicity
+
+
+def test_a_form_that_cannot_win_is_set_aside_with_the_reason(toy: Domain):
+    evidence = choose_form(toy, black_box(toy, toy.constants.varied({"drag": 0.0})), np.random.default_rng(0))
+    rows = {row["sketch"]: row for row in evidence_rows(evidence)}
+    assert rows["push+drag"]["set_aside"] == "push+free explains every probe with fewer constants"
+
+
+def test_a_world_outside_the_family_is_said_to_be_one(toy: Domain, box: BlackBox):
+    def step(action: np.ndarray) -> np.ndarray:
+        state = box.step(action)
+        return box.reset(state + np.array([0.0, 0.5 * np.sin(9 * state[0])]))
+
+    evidence = choose_form(toy, BlackBox(box.reset, step, box.look), np.random.default_rng(0))
+    assert evidence.unexplained == tuple(probe.name for probe in evidence.probes)
+
+
+def test_the_whole_method_recovers_the_toy(toy: Domain, box: BlackBox):
+    recordings = recordings_of(collect(toy, toy.constants, episodes=10, seed=0, pixels=False))
+    induction = induce(toy, box, recordings, seed=0)
+    result = summary(toy, induction, "world_model.py")
+    assert result["sketch"] == "push+drag"
+    assert result["constants"]["DRAG"]["value"] == pytest.approx(toy.constants.drag, rel=1e-3)
+    assert result["rollout_error"]["puck_m"][10]["median"] < 1e-5
+    assert induction.program.constants["DRAG"] == result["constants"]["DRAG"]["value"]
+    again = induce(toy, box, recordings, seed=0)
+    assert again.program.text == induction.program.text, "the same seed gives the same program"

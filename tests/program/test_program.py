@@ -1,0 +1,177 @@
+"""Programs: one text for numpy and JAX, emitted from the source that was fitted, editable, and refused with a line when broken."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.program.program import BadProgram, Program, load_program
+from visualpatchworld.program.rollout import guided_rollout, rollout
+from visualpatchworld.program.source import emit, parts_of, unfitted
+from visualpatchworld.sketch.constant import Constant
+
+
+def some_value(constant: Constant) -> float | int:
+    if constant.kind == "choice":
+        return constant.options[1]
+    return (constant.low * constant.high) ** 0.5 if constant.kind == "log" else constant.low + 0.4 * (constant.high - constant.low)
+
+
+def emitted(domain: Domain, name: str) -> Program:
+    simulator = domain.make()
+    simulator.reset(seed=0)
+    sketch = domain.family.named(name)
+    values = {name: float(f"{some_value(constant):.6g}") for name, constant in parts_of(sketch).constants.items()}
+    values = {name: int(value) if parts_of(sketch).constants[name].kind == "choice" else value for name, value in values.items()}
+    graph = domain.scene.oracle(simulator.observe(), simulator.constants)
+    return emit(sketch, graph, values, {name: 0.1 for name in values}, "A header.\n")
+
+
+@pytest.fixture
+def program(toy: Domain) -> Program:
+    return emitted(toy, "push+drag")
+
+
+def test_every_sketch_becomes_a_program_that_keeps_the_contract(domain: Domain):
+    for sketch in (*domain.family.sketches(), *domain.family.extra):
+        program = emitted(domain, sketch.name)
+        program.check(domain.scene.state_space, domain.layout.action.width)
+        assert len(program.text.splitlines()) <= 150
+        assert max(map(len, program.text.splitlines())) <= 250
+
+
+def test_numpy_and_jax_agree(domain: Domain):
+    simulator = domain.make()
+    state, _ = simulator.reset(seed=1)
+    actions = np.random.default_rng(0).uniform(-1, 1, (3, domain.layout.action.width))
+    with jax.enable_x64(True):
+        for sketch in domain.family.sketches():
+            program = emitted(domain, sketch.name)
+            dynamics = program.bind("numpy")
+            by_hand = dynamics.State(*state)
+            for action in actions:
+                by_hand = dynamics.step(by_hand, action)
+            rolled = rollout(program.bind("jax"), jnp.asarray(state), jnp.asarray(actions))[-1]
+            np.testing.assert_allclose(rolled, np.array(by_hand[: len(state)], dtype=float), rtol=1e-9, atol=1e-9)
+
+
+def test_emit_load_emit_is_the_identity(toy: Domain, program: Program, tmp_path: Path):
+    path = tmp_path / "world_model.py"
+    path.write_text(program.text, encoding="utf-8")
+    loaded = load_program(path, toy.scene.state_space, 1)
+    assert loaded.text == program.text
+    simulator = toy.make()
+    sketch = toy.family.named("push+drag")
+    graph = toy.scene.oracle(simulator.observe(), simulator.constants)
+    again = emit(sketch, graph, loaded.constants, {name: 0.1 for name in loaded.constants}, "A header.\n")
+    assert again.text == program.text
+
+
+def test_a_loaded_program_rolls_out_bit_equal_to_the_sketch_it_came_from(toy: Domain, program: Program):
+    simulator = toy.make()
+    sketch = toy.family.named("push+drag")
+    draft = unfitted(sketch, toy.scene.oracle(simulator.observe(), simulator.constants))
+    state, actions = jnp.array([0.3, -0.2]), jnp.linspace(-1, 1, 12)[:, None]
+    fitted = jax.jit(lambda s, a: rollout(draft.bind("jax", program.constants), s, a))(state, actions)
+    loaded = jax.jit(lambda s, a: rollout(Program(program.text).bind("jax"), s, a))(state, actions)
+    assert np.array_equal(fitted, loaded)
+
+
+def test_a_program_runs_on_its_own(program: Program, tmp_path: Path):
+    text = program.text.replace("import jax.numpy as np  # or: import numpy as np", "import numpy as np")
+    (tmp_path / "world_model.py").write_text(text + "\nprint(step(State(0.0, 1.0), [0.5]))\n", encoding="utf-8")
+    said = subprocess.run([sys.executable, "world_model.py"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert said.startswith("State(puck_x=")
+
+
+def test_edited_constants_change_what_it_foresees(program: Program):
+    edited = program.edited({"DRAG": 0.25})
+    assert edited.constants["DRAG"] == 0.25
+    assert edited.text.count("# 1/s") == program.text.count("# 1/s")
+    state = (0.0, 1.0)
+    before, after = program.bind("numpy"), edited.bind("numpy")
+    assert before.step(before.State(*state), [0.0]) != after.step(after.State(*state), [0.0])
+    with pytest.raises(BadProgram, match="no constant 'DRAGG'"):
+        program.edited({"DRAGG": 1.0})
+
+
+def test_a_guided_rollout_goes_on_from_what_was_seen(program: Program):
+    dynamics = program.bind("jax")
+    state, actions = jnp.array([0.0, 1.0]), jnp.zeros((4, 1))
+    seen = jnp.tile(jnp.array([5.0, 1.0]), (4, 1))
+    look = jnp.array([False, True, False, False])
+    guided = guided_rollout(dynamics, state, actions, seen, look)
+    free = rollout(dynamics, state, actions)
+    np.testing.assert_array_equal(guided[:2], free[:2])
+    np.testing.assert_allclose(guided[2:], rollout(dynamics, seen[1], actions[2:]), rtol=1e-6)
+
+
+LOOP = """
+from typing import NamedTuple
+import jax.numpy as np
+COUNT = 7
+class State(NamedTuple):
+    x: float
+    v: float
+def step(state, action):
+    total = 0.0
+    for _ in range(COUNT):
+        half = 0.5 * state.v
+        state = state._replace(x=state.x + half, v=0.9 * state.v + action[0])
+        total = total + half
+    return state._replace(v=state.v + total)
+"""
+
+
+def test_a_rolled_loop_means_what_python_says():
+    program = Program(LOOP)
+    plain, compiled = program.bind("numpy"), program.bind("jax")
+    expected = plain.step(plain.State(0.1, 0.7), [0.3])
+    np.testing.assert_allclose(jax.jit(compiled.step)(compiled.State(0.1, 0.7), jnp.array([0.3])), expected, rtol=1e-6)
+    jaxpr = str(jax.make_jaxpr(compiled.step)(compiled.State(0.1, 0.7), jnp.array([0.3])))
+    assert jaxpr.count("0.8999999") == 1, "the body stands once, not once for every turn"
+
+
+BROKEN = {
+    "not Python": ("def step(state, action)\n    return state\n", r":1: not Python"),
+    "no step": ("from typing import NamedTuple\nclass State(NamedTuple):\n    puck_x: float\n    puck_vx: float\n", "defines no 'step'"),
+    "no State": ("def step(state, action):\n    return state\n", "defines no 'State'"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_programs_are_refused_with_the_line(name: str, toy: Domain, tmp_path: Path):
+    text, sentence = BROKEN[name]
+    path = tmp_path / "broken.py"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadProgram, match=sentence):
+        load_program(path, toy.scene.state_space, 1)
+
+
+EDITS = {
+    "unknown name": ("PUSH * action[0]", "PUSHH * action[0]", "NameError"),
+    "wrong field": ("puck_vx: float", "speed: float", "State must begin with the fields puck_x, puck_vx"),
+    "another import": ("from typing import NamedTuple", "import os\nfrom typing import NamedTuple", "may import .* not 'os'"),
+    "returns a tuple": ("return State(puck_x=", "return dict(puck_x=", "must return a State, not dict"),
+    "not a number": ("STEP_SECONDS * speed,", "np.stack([speed, speed]),", r"'puck_x' with the shape \(2,\)"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_edits_that_break_the_contract_are_refused_with_the_line(name: str, toy: Domain, program: Program):
+    before, after, sentence = EDITS[name]
+    assert before in program.text
+    with pytest.raises(BadProgram, match=sentence) as refused:
+        Program(program.text.replace(before, after)).check(toy.scene.state_space, 1)
+    line = int(str(refused.value).split(":")[1])
+    assert 1 <= line <= len(program.text.splitlines()) + 1
+
+
+def test_a_program_that_is_not_there_gets_a_sentence(toy: Domain, tmp_path: Path):
+    with pytest.raises(BadProgram, match="Cannot read the program .*: No such file or directory"):
+        load_program(tmp_path / "nowhere.py", toy.scene.state_space, 1)
