@@ -51,16 +51,18 @@ class Search:
     every_option: Stage
     longer: tuple[Stage, ...]
     draws: int = 256
+    draw_every_option: bool = True  # otherwise only those options that the hints name
     scan_points: int = 48
 
 
-def search_over(horizon: int) -> Search:
+def search_over(horizon: int, *, draw_every_option: bool = True) -> Search:
     """A search that ends with rollouts of this horizon."""
     middle = max(1, round(horizon**0.5))
     return Search(
         first=Stage(horizon=1, trials=12, rounds=1, evaluations=25),
         every_option=Stage(horizon=1, trials=12, rounds=2, evaluations=30),
         longer=(Stage(horizon=middle, trials=3, rounds=2, evaluations=20), Stage(horizon=horizon, trials=2, rounds=3, evaluations=20)),
+        draw_every_option=draw_every_option,
     )
 
 
@@ -111,7 +113,7 @@ def fit(
             kept = sorted(trials, key=lambda trial: trial.cost)[: stage.trials]
             return [_refine(model, loss, trial, stage, search.scan_points) for trial in kept]
 
-        trials = refine(few, _draw(model, few, search.draws, hints, rng), search.first)
+        trials = refine(few, _draw(model, few, search, hints, rng), search.first)
         best = min(trials, key=lambda trial: trial.cost)
         trials += [_Trial(best.place, options) for options in model.option_sets if options != best.options]
         trials = refine(few, trials, search.every_option)
@@ -121,20 +123,20 @@ def fit(
         return _finish(model, many, judge, ranked)
 
 
-def _draw(model: _Model, loss: _Loss, draws: int, hints: Sequence[Values], rng: np.random.Generator) -> list[_Trial]:
+def _draw(model: _Model, loss: _Loss, search: Search, hints: Sequence[Values], rng: np.random.Generator) -> list[_Trial]:
     """The best draw from the priors for every set of options, and the best draw around every hint."""
+    hinted = [(hint, options) for hint in hints for options in model.option_sets if model.agrees(options, hint)]
+    unhinted = [({}, options) for options in model.option_sets if search.draw_every_option or not hints]
+    unhinted += [({}, options) for _, options in hinted if ({}, options) not in unhinted]
     trials = []
-    for hint in (None, *hints):
-        for options in model.option_sets:
-            if hint is not None and any(hint.get(name, option) != option for name, option in zip(model.choices, options, strict=True)):
-                continue
-            places = rng.uniform(size=(draws, len(model.free)))
-            for i, (name, constant) in enumerate(model.free.items()):
-                if hint is not None and name in hint:
-                    places[:, i] = _place(constant, hint[name])
-            costs = loss.costs(places, options)
-            best = int(np.argmin(costs))
-            trials.append(_Trial(places[best], options, float(costs[best])))
+    for hint, options in unhinted + hinted:
+        places = rng.uniform(size=(search.draws, len(model.free)))
+        for i, (name, constant) in enumerate(model.free.items()):
+            if name in hint:
+                places[:, i] = _place(constant, hint[name])
+        costs = loss.costs(places, options)
+        best = int(np.argmin(costs))
+        trials.append(_Trial(places[best], options, float(costs[best])))
     return trials
 
 
@@ -153,6 +155,10 @@ class _Model:
         self.compiled_residuals = jax.jit(self._residuals, compiler_options=QUICK_COMPILE)
         self.compiled_jacobian = jax.jit(jax.jacfwd(self._residuals), compiler_options=QUICK_COMPILE)
         self.compiled_costs = jax.jit(jax.vmap(self._cost, in_axes=(0, None, None, None, None)), compiler_options=QUICK_COMPILE)
+
+    def agrees(self, options: tuple[int, ...], hint: Values) -> bool:
+        """Whether these options are the ones the hint names."""
+        return all(hint.get(name, option) == option for name, option in zip(self.choices, options, strict=True))
 
     def values(self, place: Any, options: tuple[int, ...]) -> dict[str, Any]:
         """The constants at a place of the unit box."""

@@ -64,7 +64,7 @@ def induce(
         cut_windows(held_out or train, domain.horizon, NUM_WINDOWS, rng),
         domain.scene.state_space,
         rng,
-        search_over(domain.horizon),
+        search_over(domain.horizon, draw_every_option=not hints),
         hints,
         lambda stage: progress(f"fit: {stage}"),
     )

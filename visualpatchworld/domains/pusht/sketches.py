@@ -8,23 +8,31 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from visualpatchworld.scene.schema import SceneGraph
-from visualpatchworld.sketch.constant import choice, from_scene, positive, signed
+from visualpatchworld.sketch.constant import choice, from_scene, positive, signed, threshold
 from visualpatchworld.sketch.family import Family, Sketch
 from visualpatchworld.sketch.laws.contact import deepest_in_walls, gap_to_polygon
 from visualpatchworld.sketch.laws.vector import rotate
 
 REACH = positive("px", "distance from the agent to its target at full action", 1, 1000)
 GAIN = positive("1/s^2", "pull towards the target", 1, 1000)
-DAMPING = positive("1/s", "loss of agent speed", 0.1, 100)
+DAMPING = positive("1/s", "loss of agent speed", 0.01, 100)
 STEP_SECONDS = positive("s", "duration of one step", 0.001, 1)
 SUBSTEPS = choice("", "physics steps in one step", 1, 2, 3, 5, 8, 10, 15, 20)
 INERTIA = positive("px^2", "block's moment of inertia over its mass", 10, 100000)
 CENTER_X = signed("px", "block's centre of mass, in its own frame", -200, 200)
 CENTER_Y = signed("px", "", -200, 200)
-RECOVERY = positive("1/s", "how fast an overlap is undone", 0.1, 100)
-SLOP = positive("px", "overlap that is left alone", 0.001, 100)
+RECOVERY = positive("1/s", "how fast an overlap is undone", 0.01, 1000)
+SLOP = positive("px", "overlap that is left alone", 0.001, 50)
 FRICTION = positive("", "friction coefficient of a contact", 0.01, 3)
 DRAG = positive("1/s", "loss of a free block's speed", 0.01, 100)
+# Of the ablation's forms: everything is a fixed share of the action and the agent's velocity.
+AGENT_PER_ACTION = signed("px", "agent's move at full action", -300, 300)
+AGENT_PER_VELOCITY = signed("s", "agent's move per velocity", -1, 1)
+VELOCITY_PER_ACTION = signed("px/s", "agent's new velocity at full action", -3000, 3000)
+VELOCITY_KEPT = signed("", "share of its velocity the agent keeps", -1, 1)
+BLOCK_PER_MOVE = signed("", "block's move over the agent's", -2, 2)
+TURN_PER_MOVE = signed("rad/px", "block's turn over the agent's move and its distance from the middle", -1, 1)
+GATE = threshold("px", "distance from the block's middle within which the agent moves it", 0, 500)
 
 
 def _counter_clockwise(polygon):
@@ -56,6 +64,7 @@ def _walls(graph: SceneGraph):
 
 
 BLOCK = from_scene("px", "block's convex parts in its own frame", _polygons)
+MIDDLE = from_scene("px", "middle of the block's corners", lambda graph: tuple(np.mean(_hull(graph), axis=0)))
 HULL = from_scene("px", "corners of the block's convex hull", _hull)
 RADIUS = from_scene("px", "agent's radius", lambda graph: graph["agent"].geometry.radius)
 WALLS = from_scene("px", "normal into the room and offset of each wall", _walls)
@@ -168,11 +177,12 @@ def smooth_contact(contacts, motion):
     """The block's motion once every contact has pushed it just enough, in a few sweeps over all of them."""
     vx, vy, spin = motion
     turns = [lever[0] * normal[1] - lever[1] * normal[0] for _, normal, lever, _, _ in contacts]
+    gives = [1.0 / (1.0 + turn * turn / INERTIA) for turn in turns]
     pushes = [0.0 for _ in contacts]
-    for _ in range(4):
+    for _ in range(3):
         for i, (touches, (nx, ny), _, speed, _) in enumerate(contacts):
             closing = vx * nx + vy * ny + spin * turns[i] - speed
-            push = np.where(touches, np.maximum(pushes[i] + closing / (1.0 + turns[i] ** 2 / INERTIA), 0.0), 0.0)
+            push = np.where(touches, np.maximum(pushes[i] + closing * gives[i], 0.0), 0.0)
             change, pushes[i] = push - pushes[i], push
             vx, vy, spin = vx - change * nx, vy - change * ny, spin - change * turns[i] / INERTIA
     return vx, vy, spin
@@ -183,7 +193,7 @@ def rough_contact(contacts, motion):
     vx, vy, spin = motion
     turns = [lever[0] * normal[1] - lever[1] * normal[0] for _, normal, lever, _, _ in contacts]
     pushes, drags = [0.0 for _ in contacts], [0.0 for _ in contacts]
-    for _ in range(4):
+    for _ in range(3):
         for i, (touches, (nx, ny), lever, speed, slide) in enumerate(contacts):
             closing = vx * nx + vy * ny + spin * turns[i] - speed
             push = np.where(touches, np.maximum(pushes[i] + closing / (1.0 + turns[i] ** 2 / INERTIA), 0.0), 0.0)
@@ -195,6 +205,35 @@ def rough_contact(contacts, motion):
             change, drags[i] = drag - drags[i], drag
             vx, vy, spin = vx + change * ny, vy - change * nx, spin - change * arm / INERTIA
     return vx, vy, spin
+
+
+def template_step(state, action):
+    """One step in which all that moves does so in fixed proportion."""
+    dx = AGENT_PER_ACTION * action[0] + AGENT_PER_VELOCITY * state.agent_vx
+    dy = AGENT_PER_ACTION * action[1] + AGENT_PER_VELOCITY * state.agent_vy
+    block_dx, block_dy, turn = move_with_agent(state, dx, dy)
+    return State(
+        agent_x=state.agent_x + dx,
+        agent_y=state.agent_y + dy,
+        block_x=state.block_x + block_dx,
+        block_y=state.block_y + block_dy,
+        block_angle=state.block_angle + turn,
+        agent_vx=VELOCITY_PER_ACTION * action[0] + VELOCITY_KEPT * state.agent_vx,
+        agent_vy=VELOCITY_PER_ACTION * action[1] + VELOCITY_KEPT * state.agent_vy,
+    )
+
+
+def always_with_agent(state, dx, dy):
+    """The block moves with the agent, wherever that is."""
+    return BLOCK_PER_MOVE * dx, BLOCK_PER_MOVE * dy, 0.0
+
+
+def near_agent_only(state, dx, dy):
+    """The block moves and turns with the agent while that is near its middle."""
+    middle = rotate(MIDDLE, state.block_angle)
+    x, y = state.agent_x - state.block_x - middle[0], state.agent_y - state.block_y - middle[1]
+    near = np.where(x * x + y * y < GATE * GATE, 1.0, 0.0)
+    return near * BLOCK_PER_MOVE * dx, near * BLOCK_PER_MOVE * dy, near * TURN_PER_MOVE * (x * dy - y * dx) / GATE
 
 
 STEPS = {"PD": pd_step, "direct": direct_step}
@@ -220,4 +259,8 @@ FAMILY = Family(
         "contact": ("smooth", "rough"),
     },
     build=build,
+    extra=(
+        Sketch({"form": "linear"}, "PushT: linear template.", State, {"step": template_step, "move_with_agent": always_with_agent}),
+        Sketch({"form": "collision-gated"}, "PushT: collision gate.", State, {"step": template_step, "move_with_agent": near_agent_only}),
+    ),
 )
