@@ -8,7 +8,7 @@ import numpy as np
 
 from visualpatchworld.sketch.constant import from_scene, positive, signed, threshold
 from visualpatchworld.sketch.family import Family, Sketch
-from visualpatchworld.sketch.laws.latch import fall, seen_from
+from visualpatchworld.sketch.laws.latch import latch
 from visualpatchworld.sketch.laws.vector import rotate
 
 REACH = positive("m", "distance to the hand's target at full action", 0.001, 1)
@@ -24,9 +24,8 @@ KEEP = signed("", "share of the last motion that goes on", 0, 1)
 SWAY = signed("", "how far the hand lags inwards for each metre that lifting lags", -1, 1)
 SAG = signed("m", "sinking of the arm in a step", -0.1, 0.1)
 SHOULDER = signed("m", "distance at which the arm passes the axis of its base", -0.2, 0.2)
-STOP = signed("", "opening at which the fingers meet the block", 0, 1)
-FIRM = threshold("", "opening beyond which fingers around the block hold it", 0, 1)
-FALL = positive("m", "what a falling block falls more in each step than in the one before", 0.0001, 1)
+STOP = threshold("", "opening at which fingers around the block meet it", 0, 1)
+FALL = positive("m", "downward speed per step that a falling block gains in a step", 0.0001, 1)
 
 HALF = from_scene("m", "half of the block's edge", lambda graph: graph["block"].geometry.half_sizes[2])
 
@@ -42,11 +41,13 @@ class State(NamedTuple):
     block_y: float
     block_z: float
     block_yaw: float  # rad
-    out: float = 0.0  # m or rad, motions of the arm in the last step; not observed, like all that follow
+    out: float = 0.0  # m and rad per step, motions of the arm; not observed, like all that follow
     turn: float = 0.0
     lift: float = 0.0
     wrist: float = 0.0
-    block_fall: float = 0.0  # m per step
+    block_vx: float = 0.0  # m per step
+    block_vy: float = 0.0
+    block_vz: float = 0.0
 
 
 def step(state, action):
@@ -96,22 +97,16 @@ def coupled_block(state, after):
 
 
 def gripped_block(state, after):
-    """Fingers that close around the block hold it in their middle, and it moves and turns with the hand."""
-    across, along = seen_from((state.block_x, state.block_y), (state.effector_x, state.effector_y), state.effector_yaw)
+    """Fingers around the block that want to close further hold it in their middle; it moves and turns with the hand."""
+    across, along = rotate((state.block_x - state.effector_x, state.block_y - state.effector_y), -state.effector_yaw)
     above = state.block_z - state.effector_z
     around = (np.abs(across) < HALF) & (np.abs(along) < HALF) & (np.abs(above) < HALF)
-    opening = np.where(around, np.minimum(after.gripper_opening, STOP), after.gripper_opening)
-    held = around & (opening > FIRM)
     x, y = rotate((across, 0.0), after.effector_yaw)
-    free = let_go(after)
-    return free._replace(
-        gripper_opening=opening,
-        block_x=np.where(held, after.effector_x + x, free.block_x),
-        block_y=np.where(held, after.effector_y + y, free.block_y),
-        block_z=np.where(held, np.maximum(after.effector_z + above, HALF), free.block_z),
-        block_yaw=np.where(held, state.block_yaw + after.effector_yaw - state.effector_yaw, free.block_yaw),
-        block_fall=np.where(held, 0.0, free.block_fall),
-    )
+    x, y, z = after.effector_x + x, after.effector_y + y, np.maximum(after.effector_z + above, HALF)
+    yaw = state.block_yaw + after.effector_yaw - state.effector_yaw
+    held = after._replace(gripper_opening=STOP, block_x=x, block_y=y, block_z=z, block_yaw=yaw)
+    held = held._replace(block_vx=x - state.block_x, block_vy=y - state.block_y, block_vz=z - state.block_z)
+    return latch(around & (after.gripper_opening >= STOP), held, let_go(after))
 
 
 def floating_block(state):
@@ -120,9 +115,12 @@ def floating_block(state):
 
 
 def falling_block(state):
-    """A block that nobody holds falls to its support."""
-    z, speed = fall(state.block_z, state.block_fall, FALL, HALF)
-    return state._replace(block_z=z, block_fall=speed)
+    """A block that nobody holds keeps its motion and falls, until it lies on its support."""
+    z = state.block_z + state.block_vz - FALL / 2
+    flies = np.where(z > HALF, 1.0, 0.0)
+    vx, vy, vz = flies * state.block_vx, flies * state.block_vy, flies * (state.block_vz - FALL)
+    x, y, z = state.block_x + vx, state.block_y + vy, np.maximum(z, HALF)
+    return state._replace(block_x=x, block_y=y, block_z=z, block_vx=vx, block_vy=vy, block_vz=vz)
 
 
 HANDS = {"direct": direct_hand, "lagged": lagged_hand}

@@ -1,16 +1,8 @@
-"""Things that are carried while something holds them, and what becomes of them afterwards."""
+"""Latches: what is carried while something holds it, and goes its own way otherwise."""
 
 import numpy as np
 
-from visualpatchworld.sketch.laws.vector import rotate
 
-
-def seen_from(point, place, heading):
-    """A point as one sees it who stands at a place and looks along a heading."""
-    return rotate((point[0] - place[0], point[1] - place[1]), -heading)
-
-
-def fall(height, speed, gain, support):
-    """Height and downward speed one step later of a thing that gains this much speed in a step, until it lies on its support."""
-    below = height - speed - gain / 2
-    return np.maximum(below, support), np.where(below > support, speed + gain, 0.0)
+def latch(holds, held, free):
+    """The held state where something holds, the free one elsewhere."""
+    return type(free)(*(np.where(holds, a, b) for a, b in zip(held, free)))  # noqa: B905
