@@ -47,7 +47,8 @@ def test_a_threshold_is_found_by_the_scan():
 
 
 def test_a_choice_is_made_by_the_data():
-    body = "def step(state, action):\n    for _ in range(COUNT):\n        state = State(state.x + RATE * state.x * state.x + action[0])\n    return state\n"
+    turn = "        state = State(state.x + RATE * state.x * state.x + action[0])\n"
+    body = f"def step(state, action):\n    for _ in range(COUNT):\n{turn}    return state\n"
     constants = {"COUNT": choice("", "", 1, 2, 3, 5), "RATE": positive("", "", 0.001, 1)}
 
     def truth(x, a):

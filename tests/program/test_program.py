@@ -29,7 +29,7 @@ def emitted(domain: Domain, name: str) -> Program:
     values = {name: float(f"{some_value(constant):.6g}") for name, constant in parts_of(sketch).constants.items()}
     values = {name: int(value) if parts_of(sketch).constants[name].kind == "choice" else value for name, value in values.items()}
     graph = domain.scene.oracle(simulator.observe(), simulator.constants)
-    return emit(sketch, graph, values, {name: 0.1 for name in values}, "A header.\n")
+    return emit(sketch, graph, values, dict.fromkeys(values, 0.1), "A header.\n")
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_emit_load_emit_is_the_identity(toy: Domain, program: Program, tmp_path:
     simulator = toy.make()
     sketch = toy.family.named("push+drag")
     graph = toy.scene.oracle(simulator.observe(), simulator.constants)
-    again = emit(sketch, graph, loaded.constants, {name: 0.1 for name in loaded.constants}, "A header.\n")
+    again = emit(sketch, graph, loaded.constants, dict.fromkeys(loaded.constants, 0.1), "A header.\n")
     assert again.text == program.text
 
 
@@ -173,5 +173,5 @@ def test_edits_that_break_the_contract_are_refused_with_the_line(name: str, toy:
 
 
 def test_a_program_that_is_not_there_gets_a_sentence(toy: Domain, tmp_path: Path):
-    with pytest.raises(BadProgram, match="Cannot read the program .*: No such file or directory"):
+    with pytest.raises(BadProgram, match=r"Cannot read the program .*: No such file or directory"):
         load_program(tmp_path / "nowhere.py", toy.scene.state_space, 1)

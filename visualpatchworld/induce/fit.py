@@ -228,7 +228,7 @@ def _refine(model: _Model, loss: _Loss, trial: _Trial, stage: Stage, scan_points
     trial = _descend(model, loss, trial, stage)
     for _ in range(2 if len(model.steps) else 0):
         for i in model.steps:
-            trial = _scan(loss, trial, i, stage, scan_points)
+            trial = _scan(loss, trial, int(i), stage, scan_points)
         trial = _descend(model, loss, trial, stage)
     return trial
 
@@ -246,7 +246,7 @@ def _descend(model: _Model, loss: _Loss, trial: _Trial, stage: Stage) -> _Trial:
         solution = least_squares(
             lambda part: loss.residuals(at(part), stage.horizon),
             np.clip(trial.place[model.smooth], 1e-6, 1 - 1e-6),
-            jac=lambda part: loss.jacobian(at(part), stage.horizon)[:, model.smooth],
+            jac=lambda part: loss.jacobian(at(part), stage.horizon)[:, model.smooth],  # pyright: ignore[reportArgumentType]
             bounds=(0.0, 1.0),
             loss="soft_l1",
             f_scale=soft,
@@ -318,7 +318,7 @@ def _standard_errors(model: _Model, loss: _Loss, trial: _Trial, values: Mapping[
     information = jacobian[inside].T @ jacobian[inside]
     # The unit matrix stands for the prior's own range: a direction the data say nothing about keeps the error of the prior.
     covariance = np.linalg.inv(information / spread**2 + np.eye(len(model.smooth)))
-    place_errors = dict(zip(model.smooth, np.sqrt(np.diag(covariance)), strict=True))
+    place_errors = dict(zip(model.smooth.tolist(), np.sqrt(np.diag(covariance)), strict=True))
     errors: dict[str, float | None] = {}
     for i, (name, constant) in enumerate(model.free.items()):
         if i not in place_errors:

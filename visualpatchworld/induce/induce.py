@@ -51,9 +51,12 @@ def induce(
     """Level 1 on the black box (unless a sketch is named), level 2 on the recordings, then the program with what is known of its errors."""
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
-    evidence = None if sketch else choose_form(domain, box, rng, thorough=thorough, progress=progress)
-    form = domain.family.named(sketch) if sketch else evidence.winner.sketch
-    hints = [evidence.winner.fit.values] if evidence and evidence.winner.fit else []
+    if sketch is None:
+        evidence = choose_form(domain, box, rng, thorough=thorough, progress=progress)
+        form = evidence.winner.sketch
+        hints = [evidence.winner.fit.values] if evidence.winner.fit else []
+    else:
+        evidence, form, hints = None, domain.family.named(sketch), []
 
     train, held_out = split_recordings(recordings, HELD_OUT_SHARE, rng)
     graph = box.look()

@@ -1,4 +1,4 @@
-"""Level 1: choose the form. Every candidate is fitted to the probes alone; the one that explains most of them wins, the simpler among equals."""
+"""Level 1: every candidate is fitted to the probes alone; the one that explains most of them wins, the simpler among equals."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from visualpatchworld.errors import BadGraph
 from visualpatchworld.induce.blackbox import BlackBox
+from visualpatchworld.induce.errors_by_horizon import predict
 from visualpatchworld.induce.fit import Fit, fit, search_over
 from visualpatchworld.induce.windows import Recording, Windows
-from visualpatchworld.induce.errors_by_horizon import predict
 from visualpatchworld.program.source import emit, parts_of, unfitted
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.state import StateSpace
@@ -77,9 +77,7 @@ class Evidence:
     def unexplained(self) -> tuple[str, ...]:
         """Probes that no candidate explains: the family lacks what they show."""
         tried = [candidate for candidate in self.candidates if candidate.verdicts]
-        return tuple(
-            probe.name for i, probe in enumerate(self.probes) if not any(candidate.verdicts[i].explained for candidate in tried)
-        )
+        return tuple(probe.name for i, probe in enumerate(self.probes) if not any(candidate.verdicts[i].explained for candidate in tried))
 
 
 def select(

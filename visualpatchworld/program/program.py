@@ -80,12 +80,9 @@ class Program:
     def bind(self, backend: Backend, constants: Mapping[str, Any] | None = None) -> Dynamics:
         """The program's `State` and `step`, with the text's constants or, where given, these instead (numbers or traced values)."""
         namespace: dict[str, Any] = {"__name__": "world_model", ROLL: roll}
-        exec(self._code(backend), namespace)  # noqa: S102
+        exec(self._compiled[backend], namespace)
         namespace.update(constants or {})
         return Dynamics(namespace["State"], namespace["step"])
-
-    def _code(self, backend: Backend) -> CodeType:
-        return self._compiled[backend]
 
     @cached_property
     def _compiled(self) -> dict[str, CodeType]:
@@ -122,7 +119,9 @@ class Program:
             raise BadProgram(f"{self.where(line_of['step'])}: step must return a State, not {type(after).__name__}.")
         for field, value in zip(dynamics.State._fields, after, strict=True):
             if numpy.shape(value) != ():
-                raise BadProgram(f"{self.where(line_of['step'])}: step returns '{field}' with the shape {numpy.shape(value)}, not a number.")
+                raise BadProgram(
+                    f"{self.where(line_of['step'])}: step returns '{field}' with the shape {numpy.shape(value)}, not a number."
+                )
         return self
 
 
@@ -146,9 +145,9 @@ def _is_literal(node: ast.expr) -> bool:
 
 def _check_imports(program: Program) -> None:
     for node in ast.walk(program.module):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
         for name in names:
             if name not in _IMPORTS:
                 raise BadProgram(f"{program.where(node.lineno)}: a program may import {', '.join(_IMPORTS[:-1])}, not '{name}'.")

@@ -12,7 +12,7 @@ from typing import Any
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.sketch.constant import Constant, FromScene
-from visualpatchworld.sketch.family import Law, Sketch
+from visualpatchworld.sketch.family import Law, Role, Sketch
 
 LINE_LENGTH = 120
 
@@ -37,6 +37,8 @@ def parts_of(sketch: Sketch) -> Parts:
             return
         for used in _names(law):
             value = sketch.roles[used] if used in sketch.roles else law.__globals__.get(used)
+            if isinstance(value, Role):
+                raise ValueError(f"the sketch {sketch.name} leaves the role '{used}' open: {value.doc}")
             if isinstance(value, Constant):
                 constants[used] = value
             elif isinstance(value, FromScene):
@@ -60,9 +62,7 @@ def unfitted(sketch: Sketch, graph: SceneGraph) -> Program:
     return emit(sketch, graph, {}, {})
 
 
-def emit(
-    sketch: Sketch, graph: SceneGraph, values: Mapping[str, float], errors: Mapping[str, float | None], header: str = ""
-) -> Program:
+def emit(sketch: Sketch, graph: SceneGraph, values: Mapping[str, float], errors: Mapping[str, float | None], header: str = "") -> Program:
     """The program: header, constants with unit and standard error, shapes, the state and the functions."""
     parts = parts_of(sketch)
     lines = ["from typing import NamedTuple", "", "import jax.numpy as np  # or: import numpy as np"]

@@ -13,6 +13,16 @@ Law = Callable[..., Any]
 
 
 @dataclass(frozen=True)
+class Role:
+    """A function that a step calls by name and that a family's choices fill in."""
+
+    doc: str
+
+    def __call__(self, *arguments: Any) -> Any:
+        raise TypeError(f"a role is played by the law a sketch chooses: {self.doc}")
+
+
+@dataclass(frozen=True)
 class Sketch:
     """One qualitative form: the choices that make it, the state it evolves, and the laws that play the roles of its program.
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from visualpatchworld.sketch.constant import positive
-from visualpatchworld.sketch.family import Family, Sketch
+from visualpatchworld.sketch.family import Family, Role, Sketch
 
 PUSH = positive("m/s^2", "acceleration at full action", 0.01, 100)
 SPEED = positive("m/s", "speed at full action", 0.01, 100)
 DRAG = positive("1/s", "share of the velocity lost per second", 0.001, 8)
 STEP_SECONDS = positive("s", "duration of one step", 0.001, 1)
+
+
+change_speed = Role("the puck's speed after the action")
 
 
 class State(NamedTuple):

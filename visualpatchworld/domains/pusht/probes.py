@@ -28,7 +28,8 @@ def _free(graph: SceneGraph, rng: np.random.Generator, strength: float) -> Probe
     heading = rng.uniform(0, 2 * np.pi)
     away = block + _extent(graph) * 1.2 * _unit(heading)
     turn = rng.uniform(-0.7, 0.7)
-    actions = np.concatenate([np.tile(strength * _unit(heading + turn), (3, 1)), np.zeros((2, 2)), np.tile(strength * _unit(heading - turn), (3, 1))])
+    there, back = np.tile(strength * _unit(heading + turn), (3, 1)), np.tile(strength * _unit(heading - turn), (3, 1))
+    actions = np.concatenate([there, np.zeros((2, 2)), back])
     return Probe(f"move freely, strength {strength:g}", "drive", _start(away, block, angle), actions)
 
 
@@ -71,7 +72,7 @@ def _beside(graph: SceneGraph, block: np.ndarray, angle: float, aim: np.ndarray,
 
 def _block_pose(graph: SceneGraph, rng: np.random.Generator) -> tuple[np.ndarray, float]:
     """Near the middle of the walls, so that a short push stays clear of them."""
-    walls = [(item.pose.x, item.pose.y) for item in graph.objects if item.kind == "wall"]
+    walls = [(item.pose.x or 0.0, item.pose.y or 0.0) for item in graph.objects if item.kind == "wall"]
     return np.mean(walls, axis=0) + rng.uniform(-20, 20, 2), float(rng.uniform(0, 2 * np.pi))
 
 

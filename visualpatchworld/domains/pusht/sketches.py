@@ -9,7 +9,7 @@ from scipy.spatial import ConvexHull
 
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.sketch.constant import choice, from_scene, positive, signed, threshold
-from visualpatchworld.sketch.family import Family, Sketch
+from visualpatchworld.sketch.family import Family, Role, Sketch
 from visualpatchworld.sketch.laws.contact import deepest_in_walls, gap_to_polygon
 from visualpatchworld.sketch.laws.vector import rotate
 
@@ -68,6 +68,11 @@ MIDDLE = from_scene("px", "middle of the block's corners", lambda graph: tuple(n
 HULL = from_scene("px", "corners of the block's convex hull", _hull)
 RADIUS = from_scene("px", "agent's radius", lambda graph: graph["agent"].geometry.radius)
 WALLS = from_scene("px", "normal into the room and offset of each wall", _walls)
+
+
+push_block = Role("the block after one physics step")
+push_apart = Role("the block's motion once its contacts have pushed it")
+move_with_agent = Role("the block's move and turn when the agent moves, in the ablation's forms")
 
 
 class State(NamedTuple):

@@ -21,7 +21,7 @@ def probes(graph: SceneGraph, rng: np.random.Generator) -> tuple[Probe, ...]:
     for item in graph.objects:
         if item.kind == "door":
             reach = (item.geometry.half_sizes or (0.0, 0.0))[1]
-            heights += [item.pose.y + side * reach + offset for side in (-1, 1) for offset in np.linspace(-0.3, 0.5, 8) * reach]
+            heights += [(item.pose.y or 0.0) + side * reach + offset for side in (-1, 1) for offset in np.linspace(-0.3, 0.5, 8) * reach]
     for i, height in enumerate(heights):
         side = rng.choice([-1.0, 1.0])
         start = np.array([house[0] + side * 0.3 * half[0], height])

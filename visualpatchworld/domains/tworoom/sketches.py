@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from visualpatchworld.sketch.constant import from_scene, positive, signed, threshold
-from visualpatchworld.sketch.family import Family, Sketch
+from visualpatchworld.sketch.family import Family, Role, Sketch
 from visualpatchworld.sketch.laws.obstacles import keep_inside, stop_at_wall
 
 SPEED = positive("px/step", "distance of a step at full action", 0.1, 100)
@@ -22,6 +22,10 @@ WALL_X = from_scene("px", "middle of the wall", lambda graph: graph["wall"].pose
 WALL_HALF = from_scene("px", "half its thickness", lambda graph: graph["wall"].geometry.half_sizes[0])
 DOOR_Y = from_scene("px", "middle of the door", lambda graph: graph["door"].pose.y)
 DOOR_HALF = from_scene("px", "half its width", lambda graph: graph["door"].geometry.half_sizes[1])
+
+
+walk = Role("where the action carries the agent")
+stop = Role("where what is in the way leaves it")
 
 
 class State(NamedTuple):
