@@ -50,10 +50,10 @@ class Domain:
     episode_steps: int
     metrics: Mapping[str, Metric]  # the first is the main one
     quantities: Mapping[str, Quantity]
-    family: Family = None  # what its dynamics may be
-    probes: Callable[[SceneGraph, np.random.Generator], tuple[Probe, ...]] = None
-    probe_tolerances: Mapping[str, float] = None  # largest error of a quantity with which a probe counts as explained
-    horizon: int = 1  # steps that programs are fitted to foresee
+    family: Family  # what its dynamics may be
+    probes: Callable[[SceneGraph, np.random.Generator], tuple[Probe, ...]]
+    probe_tolerances: Mapping[str, float]  # largest error of a quantity with which a probe counts as explained
+    horizon: int  # steps that programs are fitted to foresee
 
     def make(self, vary: Mapping[str, object] | None = None) -> Simulator:
         """A simulator of this domain, with some of its constants changed."""

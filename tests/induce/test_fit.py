@@ -96,9 +96,9 @@ def test_the_toys_constants_come_back_nominal_and_varied(toy: Domain, vary: dict
     sketch = toy.family.named("push+drag")
     simulator = toy.simulator(constants)
     program = unfitted(sketch, toy.scene.oracle(simulator.observe(), constants))
-    windows = [cut_windows(part, 10, 40, rng) for part in (train, held_out)]
-    found = fit(program, parts_of(sketch).constants, *windows, toy.scene.state_space, rng, search_over(10))
-    expected = {"PUSH": constants.push, "DRAG": constants.drag}
+    fitting, judging = (cut_windows(part, 10, 40, rng) for part in (train, held_out))
+    found = fit(program, parts_of(sketch).constants, fitting, judging, toy.scene.state_space, rng, search_over(10))
+    expected = {name.upper(): getattr(constants, name) for name in ("push", "drag")}
     assert {name: found.values[name] for name in expected} == pytest.approx(expected, rel=1e-3)
 
 

@@ -63,7 +63,7 @@ def test_the_whole_method_recovers_the_toy(toy: Domain, box: BlackBox):
     induction = induce(toy, box, recordings, seed=0)
     result = summary(toy, induction, "world_model.py")
     assert result["sketch"] == "push+drag"
-    assert result["constants"]["DRAG"]["value"] == pytest.approx(toy.constants.drag, rel=1e-3)
+    assert result["constants"]["DRAG"]["value"] == pytest.approx(vars(toy.constants)["drag"], rel=1e-3)
     assert result["rollout_error"]["puck_m"][10]["median"] < 1e-5
     assert induction.program.constants["DRAG"] == result["constants"]["DRAG"]["value"]
     again = induce(toy, box, recordings, seed=0)

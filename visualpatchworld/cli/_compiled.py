@@ -12,7 +12,7 @@ WORTH_KEEPING_S = 0.3
 
 def keep_compiled() -> None:
     """Let JAX keep what it compiles in the user's cache folder, unless a folder is set already."""
-    if jax.config.jax_compilation_cache_dir is None:
+    if jax.config.values["jax_compilation_cache_dir"] is None:
         cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
         jax.config.update("jax_compilation_cache_dir", str(cache / "visualpatchworld" / "xla"))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", WORTH_KEEPING_S)

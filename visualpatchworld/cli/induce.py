@@ -67,7 +67,7 @@ def induce(
             progress=progress,
         )
         aside.write_text(induction.program.text, encoding="utf-8")
-    result = dict(method.summary(world, induction, str(program_path)))
+    result = method.summary(world, induction, str(program_path))
     write_text(folder / "induction.json", json.dumps(result, indent=2) + "\n")
     evidence = induction.evidence
     parts = [] if evidence is None else [evidence_table(evidence), unexplained_line(evidence)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
@@ -113,7 +114,7 @@ def _header(
     return "\n".join(lines) + "\n"
 
 
-def summary(domain: Domain, induction: Induction, path: str | None) -> Mapping[str, object]:
+def summary(domain: Domain, induction: Induction, path: str | None) -> dict[str, Any]:
     """The induction as plain data: the fields of `vpw induce --json`."""
     constants = parts_of(induction.sketch).constants
     return {
@@ -134,7 +135,7 @@ def summary(domain: Domain, induction: Induction, path: str | None) -> Mapping[s
     }
 
 
-def evidence_rows(evidence: Evidence) -> list[dict[str, object]]:
+def evidence_rows(evidence: Evidence) -> list[dict[str, Any]]:
     """The evidence table as plain data, best candidate first."""
     return [
         {

@@ -31,7 +31,7 @@ class Sketch:
 
     choices: Mapping[str, str]
     title: str
-    state: type[tuple]
+    state: type[Any]  # a named tuple
     roles: Mapping[str, Law]
 
     @property

@@ -1,7 +1,7 @@
 """Cube: a robot arm that picks up a block and puts it elsewhere."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.cube import policy, scene, settings, simulator, task
+from visualpatchworld.domains.cube import policy, probes, scene, settings, simulator, sketches, task
 
 DOMAIN = Domain(
     name="cube",
@@ -17,4 +17,8 @@ DOMAIN = Domain(
     episode_steps=settings.EPISODE_STEPS,
     metrics=task.METRICS,
     quantities=task.QUANTITIES,
+    family=sketches.FAMILY,
+    probes=probes.probes,
+    probe_tolerances=settings.PROBE_TOLERANCES,
+    horizon=settings.HORIZON,
 )

@@ -1,7 +1,7 @@
 """Reacher: a two-link arm that torques drive in a plane."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.reacher import policy, scene, settings, simulator, task
+from visualpatchworld.domains.reacher import policy, probes, scene, settings, simulator, sketches, task
 
 DOMAIN = Domain(
     name="reacher",
@@ -17,4 +17,8 @@ DOMAIN = Domain(
     episode_steps=settings.EPISODE_STEPS,
     metrics=task.METRICS,
     quantities=task.QUANTITIES,
+    family=sketches.FAMILY,
+    probes=probes.probes,
+    probe_tolerances=settings.PROBE_TOLERANCES,
+    horizon=settings.HORIZON,
 )

@@ -34,4 +34,3 @@ def deepest_in_walls(corners, position, angle, walls):
     overlaps = offsets[:, None] - normal_x[:, None] * corners[:, 0] - normal_y[:, None] * corners[:, 1]
     wall, corner = np.argmax(np.max(overlaps, axis=1)), np.argmax(np.max(overlaps, axis=0))
     return overlaps[wall, corner], (normal_x[wall], normal_y[wall]), (corners[corner, 0], corners[corner, 1])
-
