@@ -34,7 +34,7 @@ def _row(domain: Domain) -> dict[str, Any]:
         "action_dim": domain.layout.action.width,
         "state": [{"name": field.name, "unit": field.unit} for field in domain.scene.state_space],
         "metrics": list(domain.metrics),
-        "sketches": [],
+        "sketches": [sketch.name for sketch in (*domain.family.sketches(), *domain.family.extra)],
         "planner": None,
         "varies": domain.constants.table(),
     }
