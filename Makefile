@@ -7,9 +7,9 @@ BIN := .venv/bin
 
 run: .venv/ready
 	@mkdir -p $(OUT)
-	$(BIN)/vpw collect $(DOMAIN) --episodes 20 --out $(OUT)/episodes.h5
-	$(BIN)/vpw export $(OUT)/episodes.h5 --domain $(DOMAIN) --view oracle --out $(OUT)/transitions.jsonl
-	$(BIN)/vpw scene $(DOMAIN) $(OUT)/episodes.h5:0 --via oracle
+	$(BIN)/vpw collect $(DOMAIN) --episodes 50 --out $(OUT)/episodes.h5
+	$(BIN)/vpw induce $(DOMAIN) --traces $(OUT)/episodes.h5 --out $(OUT)
+	@cat $(OUT)/world_model.py
 
 test: .venv/ready
 	$(BIN)/pytest

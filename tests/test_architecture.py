@@ -18,7 +18,7 @@ LAYERS = [
     ["scene"],
     ["trace.layout"],
     ["simulator"],
-    ["graphics", "engine_pool", "mujoco_batch"],
+    ["graphics", "engine_pool"],
     ["sketch"],
     ["domain"],
     ["registry"],
