@@ -13,9 +13,9 @@ STEPS = 16
 
 def probes(graph: SceneGraph, rng: np.random.Generator) -> tuple[Probe, ...]:
     """Pushes in many poses ask for the space, coasting for the order, and bending the wrist for its limits."""
-    runs = [_push(rng, i) for i in range(6)]
-    runs += [_coast(rng, joint, name) for joint, name in enumerate(("shoulder", "wrist"))]
-    runs += [_bend(graph, rng, side, f"{name} {i + 1}") for i in range(2) for side, name in ((1.0, "left"), (-1.0, "right"))]
+    runs = [_push(rng, i) for i in range(8)]
+    runs += [_coast(rng, joint, f"{name} {i + 1}") for joint, name in enumerate(("shoulder", "wrist")) for i in range(2)]
+    runs += [_bend(graph, rng, side, f"{name} {i + 1}") for side, name in ((1.0, "left"), (-1.0, "right")) for i in range(2)]
     return tuple(runs)
 
 
@@ -39,8 +39,8 @@ def _bend(graph: SceneGraph, rng: np.random.Generator, side: float, name: str) -
 
     The fingertip starts where the same push drives it across the base, in case it is the fingertip that is pushed.
     """
-    pushes = side * np.repeat([1.0, 0.5], [3 * STEPS // 4, STEPS // 4])
-    actions = np.stack([rng.uniform(-1.0, 1.0, STEPS), pushes], axis=1)
+    pushes = np.repeat([1.0, 0.5], [STEPS - 4, 4])
+    actions = np.stack([rng.uniform(-1.0, 1.0, STEPS), side * pushes], axis=1)
     upper, forearm = (graph[link].geometry.length or 1.0 for link in ("upper_arm", "forearm"))
     wrist = side * rng.uniform(2.6, 2.8)
     x, y = fingertip(0.0, wrist, upper, forearm)

@@ -2,6 +2,8 @@
 
 EPISODE_STEPS = 200  # as upstream's episodes
 
-# A probe counts as explained while the fingertip's error stays below a fiftieth of the success radius. Joints are not asked for:
-# a form that moves the fingertip says nothing about them.
-PROBE_TOLERANCES = {"finger_m": 0.001}
+# A probe counts as explained while the fingertip's error stays below a twenty-fifth of the success radius; the wrong forms are off by
+# centimetres. Joints are not asked for: a form that moves the fingertip says nothing about them.
+PROBE_TOLERANCES = {"finger_m": 0.002}
+
+HORIZON = 12  # steps that programs are fitted to foresee: the planner's

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from visualpatchworld.sketch.constant import choice, positive, signed, threshold
-from visualpatchworld.sketch.family import Family, Sketch
+from visualpatchworld.sketch.family import Family, Role, Sketch
 from visualpatchworld.sketch.laws.kinematics import accelerations, fingertip
 
 STEP_SECONDS = positive("s", "duration of one step", 0.001, 10)
@@ -15,8 +15,8 @@ SUBSTEPS = choice("", "physics steps in one step", 1, 2, 3, 4, 5, 8, 10)
 LINK_1 = positive("m", "length of the upper arm", 0.01, 10)
 LINK_2 = positive("m", "length from the wrist to the fingertip", 0.01, 10)
 # Torques count in units of the torque at full action, so inertia and damping have no kilograms in them.
-UPPER = positive("s^2", "inertia about the shoulder, with the forearm's mass at the wrist", 1e-5, 100)
-FOREARM = positive("s^2", "inertia of the forearm about the wrist", 1e-5, 100)
+UPPER = positive("s^2", "inertia about the shoulder, with the forearm's mass at the wrist", 1e-6, 1)
+FOREARM = positive("s^2", "inertia of the forearm about the wrist", 1e-6, 1)
 COUPLING = signed("", "inertia that the joints share, between none and all that masses allow", 0, 1)
 DAMPING = positive("s", "torque against a joint's speed", 0.001, 10)
 LIMIT = signed("rad", "how far the wrist bends either way", 0, 4)
@@ -28,6 +28,10 @@ STRIDE = positive("m", "way of the fingertip in one step at full action", 0.0001
 MEMORY = signed("", "share of the fingertip's last way that it goes again", 0, 1)
 FARTHEST = threshold("m", "distance of the fingertip from the base with the arm straight", 0, 2)
 NEAREST = threshold("m", "distance of the fingertip from the base with the wrist bent all the way", 0, 2)
+
+stop_wrist = Role("the torques at the joints, with what the wrist's stop adds")
+bend = Role("how far the wrist bends when it is told to bend so far")
+within_reach = Role("where the fingertip ends when it is told to go somewhere")
 
 
 class State(NamedTuple):
