@@ -11,16 +11,16 @@ from visualpatchworld.sketch.family import Family, Sketch
 from visualpatchworld.sketch.laws.latch import latch
 from visualpatchworld.sketch.laws.vector import rotate
 
-REACH = positive("m", "distance to the hand's target at full action", 0.001, 1)
-TURN = positive("rad", "turn to the hand's target at full action", 0.01, 10)
+STRIDE = positive("m", "way of the hand in a step at full action, once it moves", 0.001, 1)
+TURN = positive("rad", "turn of the hand in a step at full action, once it moves", 0.001, 10)
 GRIP = positive("", "change of the opening's target at full action", 0.1, 10)
+FOLLOW = signed("", "share of the way to its target that the gripper goes in a step", 0, 1)
 FLOOR = signed("m", "lowest target of the hand", -0.2, 0.2)
-FOLLOW_GRIP = signed("", "share of its way that the gripper goes in a step", 0, 1)
-FOLLOW_OUT = signed("", "share of its way that the arm goes in a step: reaching out", 0, 1)
-FOLLOW_TURN = signed("", "... turning about its base", 0, 1)
-FOLLOW_LIFT = signed("", "... lifting", 0, 1)
-FOLLOW_WRIST = signed("", "... turning its wrist", 0, 1)
-KEEP = signed("", "share of the last motion that goes on", 0, 1)
+SHARE = signed("", "share of the way to its target that the arm goes in a step, once it moves", 0.1, 1)
+KEEP = signed("", "share of the arm's last motion in its next one", 0, 1)
+OUT = positive("", "pace of the arm when it reaches out, compared to when it turns about its base", 0.1, 10)
+LIFT = positive("", "... when it lifts", 0.1, 10)
+WRIST = signed("", "part of the turn about the base that the wrist undoes", 0, 1)
 SWAY = signed("", "how far the hand lags inwards for each metre that lifting lags", -1, 1)
 SAG = signed("m", "sinking of the arm in a step", -0.1, 0.1)
 SHOULDER = signed("m", "distance at which the arm passes the axis of its base", -0.2, 0.2)
@@ -42,7 +42,7 @@ class State(NamedTuple):
     block_z: float
     block_yaw: float  # rad
     out: float = 0.0  # m and rad per step, motions of the arm; not observed, like all that follow
-    turn: float = 0.0
+    spin: float = 0.0
     lift: float = 0.0
     wrist: float = 0.0
     block_vx: float = 0.0  # m per step
@@ -51,37 +51,37 @@ class State(NamedTuple):
 
 
 def step(state, action):
-    """One step: the hand and the fingers go towards where the action sets their targets; the block may go along."""
-    x, y = state.effector_x + REACH * action[0], state.effector_y + REACH * action[1]
-    z = np.maximum(state.effector_z + REACH * action[2], FLOOR)
-    after = move_hand(state, (x, y), z, state.effector_yaw + TURN * action[3])
+    """One step: the action moves hand and fingers, and the block may go along."""
+    after = move_hand(state, STRIDE * action[:3], TURN * action[3])
     closing = np.clip(state.gripper_opening + GRIP * action[4], 0.0, 1.0) - state.gripper_opening
-    return move_block(state, after._replace(gripper_opening=state.gripper_opening + FOLLOW_GRIP * closing))
+    return move_block(state, after._replace(gripper_opening=state.gripper_opening + FOLLOW * closing))
 
 
-def direct_hand(state, place, z, yaw):
-    """The hand is at its target at the end of the step."""
-    return state._replace(effector_x=place[0], effector_y=place[1], effector_z=z, effector_yaw=yaw)
+def direct_hand(state, way, turn):
+    """The hand goes all its way, down to the floor."""
+    x, y, z = state.effector_x + way[0], state.effector_y + way[1], np.maximum(state.effector_z + way[2], FLOOR)
+    return state._replace(effector_x=x, effector_y=y, effector_z=z, effector_yaw=state.effector_yaw + turn)
 
 
-def lagged_hand(state, place, z, yaw):
-    """Each joint of the arm goes a share of its way and keeps some of its last motion; when lifting lags, the hand sways."""
-    (out, turn), (goal_out, goal_turn) = arm((state.effector_x, state.effector_y)), arm(place)
-    rise = z - state.effector_z
-    d_out = FOLLOW_OUT * (goal_out - out) + KEEP * state.out - SWAY * (rise - state.lift)
-    d_turn = FOLLOW_TURN * (goal_turn - turn) + KEEP * state.turn
-    d_lift = FOLLOW_LIFT * rise + KEEP * state.lift - SAG
-    d_wrist = FOLLOW_WRIST * (yaw - state.effector_yaw - goal_turn + turn) + KEEP * state.wrist
-    x, y = rotate((out + d_out, SHOULDER), turn + d_turn)
-    z, yaw = state.effector_z + d_lift, state.effector_yaw + d_turn + d_wrist
+def lagged_hand(state, way, turn):
+    """The joints of the arm lag behind a target: each goes a share of its way and keeps some of its last motion."""
+    reach, base = arm(state.effector_x, state.effector_y)
+    goal_reach, goal_base = arm(state.effector_x + way[0] / SHARE, state.effector_y + way[1] / SHARE)
+    rise = np.maximum(way[2] / SHARE, FLOOR - state.effector_z)
+    out = KEEP * state.out + (1 - KEEP) * SHARE * OUT * (goal_reach - reach) - SWAY * (rise - state.lift)
+    spin = KEEP * state.spin + (1 - KEEP) * SHARE * (goal_base - base)
+    lift = KEEP * state.lift + (1 - KEEP) * SHARE * LIFT * rise - SAG
+    wrist = KEEP * state.wrist + (1 - KEEP) * (turn - WRIST * SHARE * (goal_base - base))
+    x, y = rotate((reach + out, SHOULDER), base + spin)
+    z, yaw = state.effector_z + lift, state.effector_yaw + spin + wrist
     moved = state._replace(effector_x=x, effector_y=y, effector_z=z, effector_yaw=yaw)
-    return moved._replace(out=d_out, turn=d_turn, lift=d_lift, wrist=d_wrist)
+    return moved._replace(out=out, spin=spin, lift=lift, wrist=wrist)
 
 
-def arm(place):
-    """How far the arm reaches out, and how far it has turned about its base, with the hand at a place."""
-    out = np.sqrt(np.maximum(place[0] ** 2 + place[1] ** 2 - SHOULDER**2, 1e-6))
-    return out, np.arctan2(place[1], place[0]) - np.arctan2(SHOULDER, out)
+def arm(x, y):
+    """How far the arm reaches out, and how far it is turned about its base, with the hand at a place."""
+    reach = np.sqrt(np.maximum(x**2 + y**2 - SHOULDER**2, 1e-6))
+    return reach, np.arctan2(y, x) - np.arctan2(SHOULDER, reach)
 
 
 def free_block(state, after):
