@@ -1,0 +1,146 @@
+"""Does induction find the form and the constants? Many seeds, nominal, varied and changed worlds; resumable, one JSON line per run.
+
+Usage: python benchmarks/recovery.py DOMAIN --out FILE.jsonl [--seeds 20] [--cases nominal varied changed] [--fit]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualpatchworld.cli._compiled import keep_compiled
+from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.induce.blackbox import black_box
+from visualpatchworld.induce.induce import choose_form, induce
+from visualpatchworld.induce.windows import recordings_of
+from visualpatchworld.trace.collect import collect
+
+EPISODES = 50
+
+# Constants that are varied together, by factors between these limits that are drawn anew for every seed; narrower than 0.5 to 2 where a world
+# would otherwise leave no room to act (a block as wide as the table, a door narrower than the agent).
+VARIED = {
+    "pusht": {
+        "gain": (0.5, 2),
+        "damping": (0.5, 1.5),
+        "reach": (0.5, 1.5),
+        "agent_radius": (0.7, 1.5),
+        "block_scale": (0.7, 1.2),
+        "moment": (0.5, 2),
+    },
+    "tworoom": {
+        "speed": (0.5, 2),
+        "radius": (0.6, 1.4),
+        "wall_thickness": (0.5, 2),
+        "door_center": (0.8, 2),
+        "door_half_width": (0.9, 2),
+    },
+    "reacher": {"link1": (0.5, 2), "link2": (0.5, 2), "density": (0.5, 2), "damping": (0.5, 2), "gear": (0.5, 2)},
+    "cube": {"reach_scale": (0.5, 1.5), "yaw_scale": (0.5, 2), "cube_half_size": (0.8, 1.2)},
+}
+
+# Worlds in which another form of the family is true, and the choices that must then be recognised.
+CHANGED: dict[str, list[tuple[dict[str, Any], dict[str, str]]]] = {
+    "pusht": [
+        ({"drive": "direct"}, {"drive": "direct", "block": "pushed", "response": "quasi-static", "contact": "smooth"}),
+        ({"block": "frozen"}, {"drive": "PD", "block": "frozen"}),
+        ({"response": "inertial"}, {"drive": "PD", "block": "pushed", "response": "inertial", "contact": "smooth"}),
+        ({"friction": 0.5}, {"drive": "PD", "block": "pushed", "response": "quasi-static", "contact": "rough"}),
+    ],
+    "tworoom": [
+        ({"wall": "none"}, {"transport": "linear", "obstacles": "border"}),
+        ({"transport": "cubic"}, {"transport": "nonlinear", "obstacles": "border-and-wall"}),
+    ],
+    "reacher": [
+        ({"space": "cartesian"}, {"space": "cartesian", "order": "first"}),
+        ({"order": "first"}, {"space": "joint", "order": "first", "limits": "wrist"}),
+        ({"limits": "none"}, {"space": "joint", "order": "second", "limits": "none"}),
+    ],
+    "cube": [
+        ({"object": "coupled"}, {"object": "coupled"}),
+        ({"object": "free"}, {"object": "free"}),
+        ({"effector": "direct"}, {"object": "gripped", "effector": "direct", "release": "falls"}),
+        ({"release": "floats"}, {"object": "gripped", "effector": "lagged", "release": "floats"}),
+    ],
+}
+NOMINAL = {
+    "pusht": {"drive": "PD", "block": "pushed", "response": "quasi-static", "contact": "smooth"},
+    "tworoom": {"transport": "linear", "obstacles": "border-and-wall"},
+    "reacher": {"space": "joint", "order": "second", "limits": "wrist"},
+    "cube": {"object": "gripped", "effector": "lagged", "release": "falls"},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("domain", choices=sorted(NOMINAL))
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--cases", nargs="+", default=["nominal", "varied", "changed"])
+    parser.add_argument("--fit", action="store_true", help="also collect episodes and run level 2")
+    options = parser.parse_args()
+    keep_compiled()
+    domain = load_domain(options.domain)
+    done = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
+    with options.out.open("a") as file:
+        for case in options.cases:
+            for seed in range(options.seeds):
+                for vary, expected in worlds(domain, case, seed):
+                    key = {"domain": domain.name, "case": case, "seed": seed, "vary": vary, "fit": options.fit}
+                    if any(all(row.get(name) == value for name, value in key.items()) for row in done):
+                        continue
+                    row = key | run(domain, vary, expected, seed, fit=options.fit)
+                    file.write(json.dumps(row) + "\n")
+                    file.flush()
+                    print(
+                        f"{case} {seed} {vary or ''}: {row['sketch']} {'right' if row['right'] else 'WRONG'} {row['seconds']:.0f} s",
+                        flush=True,
+                    )
+
+
+def worlds(domain: Domain, case: str, seed: int) -> list[tuple[dict[str, Any], Mapping[str, str]]]:
+    """The constants to change in one run of a case, and the choices that are then right."""
+    if case == "changed":
+        return [(vary, expected) for vary, expected in CHANGED[domain.name]]
+    if case == "nominal":
+        return [({}, NOMINAL[domain.name])]
+    rng = np.random.default_rng(1000 + seed)
+    factors = {name: float(np.exp(rng.uniform(*np.log(limits)))) for name, limits in VARIED[domain.name].items()}
+    nominal = {row["name"]: row["value"] for row in domain.constants.table()}
+    return [({name: float(f"{factor * nominal[name]:.4g}") for name, factor in factors.items()}, NOMINAL[domain.name])]
+
+
+def run(domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], seed: int, *, fit: bool) -> dict[str, Any]:
+    """Level 1, and with `fit` level 2 as well, on one world."""
+    constants = domain.constants.varied(vary)
+    box = black_box(domain, constants)
+    began = time.perf_counter()
+    if fit:
+        recordings = recordings_of(collect(domain, constants, episodes=EPISODES, seed=seed, pixels=False))
+        induction = induce(domain, box, recordings, seed=seed)
+        assert induction.evidence is not None
+        evidence, values, errors = induction.evidence, dict(induction.fit.values), induction.errors
+    else:
+        evidence = choose_form(domain, box, np.random.default_rng(seed))
+        values, errors = dict(evidence.winner.fit.values) if evidence.winner.fit else {}, {}
+    choices = evidence.winner.sketch.choices
+    return {
+        "sketch": evidence.winner.sketch.name,
+        "right": all(choices[axis] == value for axis, value in expected.items()),
+        "explained": evidence.winner.explained,
+        "probes": len(evidence.probes),
+        "unexplained": list(evidence.unexplained),
+        "constants": values,
+        "rollout_error": errors,
+        "seconds": time.perf_counter() - began,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""PushT's right form, given the engine's own constants, is the engine; and its wrong forms are not."""
+
+import numpy as np
+import pytest
+
+from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, PushTConstants, build
+from visualpatchworld.induce.errors_by_horizon import predict
+from visualpatchworld.induce.windows import Windows, cut_windows, recordings_of
+from visualpatchworld.program.source import emit, parts_of
+from visualpatchworld.trace.collect import collect
+
+
+@pytest.fixture(scope="module")
+def domain() -> Domain:
+    return load_domain("pusht")
+
+
+def engine_values(constants: PushTConstants) -> dict[str, float | int]:
+    space, _, block = build(constants)
+    return {
+        "REACH": constants.reach,
+        "GAIN": constants.gain,
+        "DAMPING": constants.damping,
+        "STEP_SECONDS": constants.substeps * PHYSICS_STEP_S,
+        "SUBSTEPS": constants.substeps,
+        "INERTIA": block.moment / block.mass,
+        "CENTER_X": block.center_of_gravity.x,
+        "CENTER_Y": block.center_of_gravity.y,
+        "RECOVERY": (1 - space.collision_bias**PHYSICS_STEP_S) / PHYSICS_STEP_S,
+        "SLOP": space.collision_slop,
+        "FRICTION": constants.friction,
+        "DRAG": -np.log(constants.inertia_keep),
+    }
+
+
+def windows(domain: Domain, constants: PushTConstants, horizon: int) -> Windows:
+    recordings = recordings_of(collect(domain, constants, episodes=4, seed=3, pixels=False))
+    return cut_windows(recordings, horizon, 200, np.random.default_rng(0))
+
+
+def block_errors(domain: Domain, sketch_name: str, constants: PushTConstants, cut: Windows) -> np.ndarray:
+    sketch = domain.family.named(sketch_name)
+    values = {name: value for name, value in engine_values(constants).items() if name in parts_of(sketch).constants}
+    program = emit(sketch, domain.scene.oracle(cut.starts[0], constants), values, {})
+    return domain.quantities["block_px"](predict(program, cut), cut.truths)[:, -1]
+
+
+@pytest.mark.parametrize(
+    "vary",
+    [
+        {},
+        {"gain": 60.0, "agent_radius": 20.0, "moment": 2.0, "substeps": 5},
+        {"block_shape": "L"},
+        {"block_shape": "+", "block_scale": 22.0},
+    ],
+    ids=str,
+)
+def test_rigid_smooth_contact_is_what_the_engine_does(domain: Domain, vary: dict):
+    constants = domain.constants.varied(vary)
+    assert isinstance(constants, PushTConstants)
+    errors = block_errors(domain, "PD+pushed+quasi-static+smooth", constants, windows(domain, constants, 10))
+    assert np.median(errors) < 1e-3
+
+
+def test_a_frozen_block_is_not_what_the_engine_does(domain: Domain):
+    constants = domain.constants
+    assert isinstance(constants, PushTConstants)
+    assert np.median(block_errors(domain, "PD+frozen+quasi-static+smooth", constants, windows(domain, constants, 10))) > 5.0
+
+
+def test_rough_contact_is_what_the_engine_does_with_friction(domain: Domain):
+    constants = domain.constants.varied({"friction": 0.5})
+    assert isinstance(constants, PushTConstants)
+    cut = windows(domain, constants, 5)
+    rough = np.median(block_errors(domain, "PD+pushed+quasi-static+rough", constants, cut))
+    smooth = np.median(block_errors(domain, "PD+pushed+quasi-static+smooth", constants, cut))
+    assert rough < 0.2 * smooth
