@@ -23,8 +23,8 @@ from visualpatchworld.trace.collect import collect
 
 EPISODES = 50
 
-# Constants that are varied together, by factors between these limits that are drawn anew for every seed; narrower than 0.5 to 2 where a world
-# would otherwise leave no room to act (a block as wide as the table, a door narrower than the agent).
+# Constants that are varied together, by factors between these limits that are drawn anew for every seed; narrower than 0.5 to 2
+# where a world would otherwise leave no room to act (a block as wide as the table, a door narrower than the agent).
 VARIED = {
     "pusht": {
         "gain": (0.5, 2),

@@ -11,8 +11,8 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-
 from cli.conftest import Vpw
+
 from visualpatchworld.cli import build_app
 from visualpatchworld.domain import find_domains
 

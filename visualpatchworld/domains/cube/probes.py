@@ -27,7 +27,9 @@ def _move(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
     way = rng.uniform(0.3, 0.6, 5) * rng.choice([-1, 1], 5)
     actions = _phases((5, way), (3, np.zeros(5)), (5, -way), (3, np.zeros(5)))
     hand, yaw = _spot(rng), rng.uniform(-1, 1)
-    return Probe(f"move freely {number + 1}", "effector", _start(graph, hand, 0.2, yaw, hand + [0, 0.2], yaw, opening=0.4), actions)
+    return Probe(
+        f"move freely {number + 1}", "effector", _start(graph, hand, 0.2, yaw, hand + np.array([0, 0.2]), yaw, opening=0.4), actions
+    )
 
 
 def _touch_down(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
@@ -35,7 +37,7 @@ def _touch_down(graph: SceneGraph, rng: np.random.Generator, number: int) -> Pro
     along = np.array([*rng.uniform(-0.5, 0.5, 2), -0.3, 0.0, OPEN])
     actions = _phases((7, [0, 0, -0.6, 0, OPEN]), (4, along), (5, [0, 0, 0.6, 0, OPEN]))
     hand, yaw = _spot(rng), rng.uniform(-1, 1)
-    return Probe(f"touch down {number + 1}", "effector", _start(graph, hand, 0.08, yaw, hand + [0, 0.2], yaw), actions)
+    return Probe(f"touch down {number + 1}", "effector", _start(graph, hand, 0.08, yaw, hand + np.array([0, 0.2]), yaw), actions)
 
 
 def _pass(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
@@ -43,7 +45,7 @@ def _pass(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
     block, yaw = _spot(rng), rng.uniform(-1, 1)
     side = rng.choice([-1, 1])
     actions = _phases((5, [0, side * 0.5, 0.4, 0, OPEN]), (5, [0.3, 0, 0, 0.3, CLOSE]), (6, [-0.3, 0, -0.3, 0, OPEN]))
-    return Probe(f"pass the block {number + 1}", "object", _start(graph, block + [0, side * 0.1], 0.1, yaw, block, yaw), actions)
+    return Probe(f"pass the block {number + 1}", "object", _start(graph, block + np.array([0, side * 0.1]), 0.1, yaw, block, yaw), actions)
 
 
 def _pick_up(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:

@@ -1,4 +1,4 @@
-"""What Cube's dynamics may be: whether the block is gripped, whether the arm lags behind its target, and what a block does that is let go."""
+"""What Cube's dynamics may be: whether the block is gripped, whether the arm lags behind, and what a block does that is let go."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from visualpatchworld.sketch.constant import from_scene, positive, signed, threshold
-from visualpatchworld.sketch.family import Family, Sketch
+from visualpatchworld.sketch.family import Family, Role, Sketch
 from visualpatchworld.sketch.laws.latch import latch
 from visualpatchworld.sketch.laws.vector import rotate
 
@@ -28,6 +28,10 @@ STOP = threshold("", "opening at which fingers around the block meet it", 0, 1)
 FALL = positive("m", "downward speed per step that a falling block gains in a step", 0.0001, 1)
 
 HALF = from_scene("m", "half of the block's edge", lambda graph: graph["block"].geometry.half_sizes[2])
+
+move_hand = Role("the hand after the step")
+move_block = Role("the block after the step, given where the hand went")
+let_go = Role("the block when nothing holds it")
 
 
 class State(NamedTuple):
