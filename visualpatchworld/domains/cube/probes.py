@@ -9,6 +9,7 @@ from visualpatchworld.sketch.probe import Probe
 
 STEPS = 16
 MIDDLE_M = np.array([0.42, 0.0])  # of the table before the arm; there is room all around it
+LOW_M = 0.02  # the fingers do not touch the table
 OPEN, CLOSE = -1.0, 1.0
 
 
@@ -53,15 +54,15 @@ def _pick_up(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
     block, yaw = _spot(rng), rng.uniform(-1, 1)
     half = _half(graph)
     carry = np.array([*rng.uniform(0.2, 0.5, 2) * rng.choice([-1, 1], 2), 0.1, rng.uniform(-0.3, 0.3), CLOSE])
-    actions = _phases((5, [0, 0, 0.05, 0, CLOSE]), (6, [0, 0, 0.5, 0, CLOSE]), (5, carry))
+    actions = _phases((5, [0, 0, 0, 0, CLOSE]), (6, [0, 0, 0.5, 0, CLOSE]), (5, carry))
     hand = block + rng.uniform(-0.2, 0.2, 2) * half
-    return Probe(f"pick up {number + 1}", "object", _start(graph, hand, 1.2 * half, yaw, block, yaw), actions)
+    return Probe(f"pick up {number + 1}", "object", _start(graph, hand, max(half, LOW_M), yaw, block, yaw), actions)
 
 
 def _drop(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
     """Hold the block in the air, then open the fingers and keep the hand where it is."""
     place, yaw = _spot(rng), rng.uniform(-1, 1)
-    actions = _phases((3, [0, 0, 0.1, 0, CLOSE]), (13, [0, 0, 0.05, 0, OPEN]))
+    actions = _phases((3, [0, 0, 0, 0, CLOSE]), (13, [0, 0, 0, 0, OPEN]))
     start = _start(graph, place, rng.uniform(0.12, 0.2), yaw, place, yaw, opening=0.5)
     start[5], start[8] = 1.0, start[2]
     return Probe(f"let go in the air {number + 1}", "release", start, actions)

@@ -40,7 +40,7 @@ STATE_SPACE = StateSpace(
         StateField("effector_z", "m", "gripper.pose.z"),
         StateField("effector_yaw", "rad", "gripper.pose.angle", period=TURN, low=-np.pi),
         StateField("gripper_opening", "0 open, 1 closed", "gripper.attributes.opening"),
-        StateField("gripper_contact", "0 none, 1 firm", "gripper.attributes.contact"),
+        StateField("gripper_contact", "0 none, 1 firm", "gripper.attributes.contact", predicted=False),
         StateField("block_x", "m", "block.pose.x"),
         StateField("block_y", "m", "block.pose.y"),
         StateField("block_z", "m", "block.pose.z"),
@@ -151,7 +151,10 @@ class Cube(Simulator):
     def _glide(self) -> None:
         """Simulate one step in which the arm moves smoothly to its target, whatever stands against it."""
         start, target = self._data.qpos[ARM].copy(), self._data.ctrl[ARM].copy()
+        gain, damping = self._model.actuator_gainprm[ARM, 0], -self._model.actuator_biasprm[ARM, 2]
         for part in np.arange(1, SUBSTEPS + 1) / SUBSTEPS:
+            # The motors bear the arm's weight and their own damping: a hand that sinks in every physics step lets the block slip.
+            self._data.ctrl[ARM] = self._data.qpos[ARM] + (self._data.qfrc_bias[ARM] + damping * self._data.qvel[ARM]) / gain
             mujoco.mj_step(self._model, self._data)
             self._data.qpos[ARM] = start + (target - start) * part**2 * (3 - 2 * part)
             self._data.qvel[ARM] = (target - start) * 6 * part * (1 - part) / (SUBSTEPS * SUBSTEP_S)
