@@ -44,13 +44,13 @@ class Search:
     """How much is tried: draws from the priors, and the stages that the best of them go through.
 
     The first two stages see few windows and short rollouts, whose loss is nearly convex and leads into the right valley of the long one.
-    Before the second, the best trial is tried with every option of the choices.
+    In the second, the best trial so far is tried with every option of the choices.
     """
 
     first: Stage
     every_option: Stage
     longer: tuple[Stage, ...]
-    draws: int = 256
+    draws: int = 1024
     draw_every_option: bool = True  # otherwise only those options that the hints name
     scan_points: int = 48
 
@@ -59,9 +59,9 @@ def search_over(horizon: int, *, draw_every_option: bool = True) -> Search:
     """A search that ends with rollouts of this horizon."""
     middle = max(1, round(horizon**0.5))
     return Search(
-        first=Stage(horizon=1, trials=12, rounds=1, evaluations=25),
-        every_option=Stage(horizon=1, trials=12, rounds=2, evaluations=30),
-        longer=(Stage(horizon=middle, trials=3, rounds=2, evaluations=20), Stage(horizon=horizon, trials=2, rounds=3, evaluations=20)),
+        first=Stage(horizon=1, trials=12, rounds=2, evaluations=30),
+        every_option=Stage(horizon=1, trials=12, rounds=2, evaluations=40),
+        longer=(Stage(horizon=middle, trials=4, rounds=2, evaluations=30), Stage(horizon=horizon, trials=2, rounds=3, evaluations=30)),
         draw_every_option=draw_every_option,
     )
 
@@ -114,9 +114,10 @@ def fit(
             return [_refine(model, loss, trial, stage, search.scan_points) for trial in kept]
 
         trials = refine(few, _draw(model, few, search, hints, rng), search.first)
-        best = min(trials, key=lambda trial: trial.cost)
-        trials += [_Trial(best.place, options) for options in model.option_sets if options != best.options]
-        trials = refine(few, trials, search.every_option)
+        # Twice: what the first pass makes of the other constants may well belong to another option.
+        for _ in range(2):
+            best = min(trials, key=lambda trial: trial.cost)
+            trials += refine(few, [_Trial(best.place, options) for options in model.option_sets], search.every_option)
         for stage in search.longer:
             trials = refine(many, trials, stage)
         ranked = sorted(trials, key=lambda trial: _log_cost(judge.residuals(trial)))

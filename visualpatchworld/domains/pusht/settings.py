@@ -2,7 +2,7 @@
 
 EPISODE_STEPS = 125  # four or five pushes with the ways between them; human demonstrations have about as many
 
-# A probe counts as explained while its errors stay below these: a fortieth of the success radius, and as little in angle.
-PROBE_TOLERANCES = {"agent_px": 0.5, "block_px": 0.5, "angle_rad": 0.01}
+# A probe counts as explained while its errors stay below these: a twentieth of the success radius, and of its angle.
+PROBE_TOLERANCES = {"agent_px": 1.0, "block_px": 1.0, "angle_rad": 0.02}
 
 HORIZON = 25  # steps that programs are fitted to foresee: the planner's

@@ -184,7 +184,7 @@ def smooth_contact(contacts, motion):
     turns = [lever[0] * normal[1] - lever[1] * normal[0] for _, normal, lever, _, _ in contacts]
     gives = [1.0 / (1.0 + turn * turn / INERTIA) for turn in turns]
     pushes = [0.0 for _ in contacts]
-    for _ in range(3):
+    for _ in range(4):
         for i, (touches, (nx, ny), _, speed, _) in enumerate(contacts):
             closing = vx * nx + vy * ny + spin * turns[i] - speed
             push = np.where(touches, np.maximum(pushes[i] + closing * gives[i], 0.0), 0.0)
@@ -198,7 +198,7 @@ def rough_contact(contacts, motion):
     vx, vy, spin = motion
     turns = [lever[0] * normal[1] - lever[1] * normal[0] for _, normal, lever, _, _ in contacts]
     pushes, drags = [0.0 for _ in contacts], [0.0 for _ in contacts]
-    for _ in range(3):
+    for _ in range(4):
         for i, (touches, (nx, ny), lever, speed, slide) in enumerate(contacts):
             closing = vx * nx + vy * ny + spin * turns[i] - speed
             push = np.where(touches, np.maximum(pushes[i] + closing / (1.0 + turns[i] ** 2 / INERTIA), 0.0), 0.0)
