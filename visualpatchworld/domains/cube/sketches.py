@@ -50,9 +50,7 @@ class State(NamedTuple):
     spin: float = 0.0
     lift: float = 0.0
     wrist: float = 0.0
-    block_vx: float = 0.0  # m per step
-    block_vy: float = 0.0
-    block_vz: float = 0.0
+    block_fall: float = 0.0  # m per step
 
 
 def step(state, action):
@@ -109,8 +107,7 @@ def gripped_block(state, after):
     x, y = rotate((across, 0.0), after.effector_yaw)
     x, y, z = after.effector_x + x, after.effector_y + y, np.maximum(after.effector_z + above, HALF)
     yaw = state.block_yaw + after.effector_yaw - state.effector_yaw
-    held = after._replace(gripper_opening=STOP, block_x=x, block_y=y, block_z=z, block_yaw=yaw)
-    held = held._replace(block_vx=x - state.block_x, block_vy=y - state.block_y, block_vz=z - state.block_z)
+    held = after._replace(gripper_opening=STOP, block_x=x, block_y=y, block_z=z, block_yaw=yaw, block_fall=0.0)
     return latch(around & (after.gripper_opening >= STOP), held, let_go(after))
 
 
@@ -120,12 +117,9 @@ def floating_block(state):
 
 
 def falling_block(state):
-    """A block that nobody holds keeps its motion and falls, until it lies on its support."""
-    z = state.block_z + state.block_vz - FALL / 2
-    flies = np.where(z > HALF, 1.0, 0.0)
-    vx, vy, vz = flies * state.block_vx, flies * state.block_vy, flies * (state.block_vz - FALL)
-    x, y, z = state.block_x + vx, state.block_y + vy, np.maximum(z, HALF)
-    return state._replace(block_x=x, block_y=y, block_z=z, block_vx=vx, block_vy=vy, block_vz=vz)
+    """A block that nobody holds falls to its support."""
+    z = state.block_z - state.block_fall - FALL / 2
+    return state._replace(block_z=np.maximum(z, HALF), block_fall=np.where(z > HALF, state.block_fall + FALL, 0.0))
 
 
 HANDS = {"direct": direct_hand, "lagged": lagged_hand}

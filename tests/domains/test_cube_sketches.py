@@ -1,0 +1,100 @@
+"""Cube's forms against the simulator: what its laws foresee, and that its probes refute wrong forms."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from visualpatchworld.domain import load_domain
+from visualpatchworld.program.program import Program
+from visualpatchworld.program.source import emit
+
+CUBE = load_domain("cube")
+# What the data of a nominal simulator make of the constants, roughly.
+VALUES = {
+    "STRIDE": 0.0218, "TURN": 0.067, "GRIP": 1.0, "FOLLOW": 0.37, "FLOOR": 0.02, "SHARE": 0.44, "KEEP": 0.05, "OUT": 1.03, "LIFT": 0.92,
+    "WRIST": 0.52, "SWAY": 0.13, "SAG": 0.0012, "SHOULDER": 0.135, "PAD": 0.01, "STOP": 0.56, "FALL": 0.0245,
+}  # fmt: skip
+DIRECT = {**VALUES, "STRIDE": 0.05, "TURN": 0.3}
+# A block held in the air, and one that lies on the table far from the hand.
+HELD = np.array([0.40, -0.10, 0.20, 0.3, 0.56, 1.0, 0.40, -0.10, 0.20, 0.3])
+APART = np.array([0.40, -0.10, 0.20, 0.3, 0.2, 0.0, 0.45, 0.15, 0.02, 0.5])
+MOVE, CLOSE, OPEN = np.array([0.4, 0.4, 0.2, 0.3, 0.0]), np.array([0, 0, 0, 0, 1.0]), np.array([0, 0, 0, 0, -1.0])
+
+
+def program(name: str, values: Mapping[str, float] = VALUES) -> Program:
+    graph = CUBE.scene.oracle(HELD, CUBE.constants)
+    return emit(CUBE.family.named(name), graph, values, {}).check(CUBE.scene.state_space, 5)
+
+
+def watch(start: np.ndarray, actions: np.ndarray, vary: Mapping[str, object] | None = None) -> np.ndarray:
+    """What the simulator does, from its start on."""
+    simulator = CUBE.make(vary)
+    first, _ = simulator.reset(options={"state": start})
+    return np.array([first, *(simulator.step(action)[0] for action in actions)])
+
+
+def worst_error(name: str, seen: np.ndarray, actions: np.ndarray) -> float:
+    """The largest error of a form that foresees what was seen, in units of what is tolerated of a probe."""
+    dynamics = program(name, DIRECT if "direct" in name else VALUES).bind("numpy")
+    state, foreseen = dynamics.State(*seen[0]), []
+    for action in actions:
+        state = dynamics.step(state, action)
+        foreseen.append(state[: len(seen[0])])
+    errors = {quantity: float(np.max(error(np.array(foreseen), seen[1:]))) for quantity, error in CUBE.quantities.items()}
+    return max(errors[quantity] / tolerance for quantity, tolerance in CUBE.probe_tolerances.items())
+
+
+def test_the_axes_make_eight_forms():
+    assert [sketch.name for sketch in CUBE.family.sketches()] == [
+        *("free+direct+floats", "free+lagged+floats", "coupled+direct+floats", "coupled+lagged+floats"),
+        *("gripped+direct+floats", "gripped+direct+falls", "gripped+lagged+floats", "gripped+lagged+falls"),
+    ]
+
+
+@pytest.mark.parametrize("sketch", CUBE.family.sketches(), ids=lambda sketch: sketch.name)
+def test_every_form_is_a_short_program(sketch):
+    assert len(program(sketch.name).text.splitlines()) <= 112
+
+
+CARRY_AND_DROP = np.concatenate([np.tile(MOVE + CLOSE, (6, 1)), np.tile(OPEN, (8, 1))])
+
+
+@pytest.mark.parametrize(
+    ("name", "vary"),
+    [
+        ("gripped+lagged+falls", {}),
+        ("gripped+lagged+floats", {"release": "floats"}),
+        ("gripped+direct+falls", {"effector": "direct"}),
+        ("coupled+lagged+floats", {"object": "coupled"}),
+        ("free+lagged+floats", {"object": "free"}),
+    ],
+)
+def test_a_form_foresees_its_own_world_and_no_other(name: str, vary: Mapping[str, object]):
+    seen = [watch(start, CARRY_AND_DROP, vary) for start in (HELD, APART)]
+    errors = {sketch.name: max(worst_error(sketch.name, run, CARRY_AND_DROP) for run in seen) for sketch in CUBE.family.sketches()}
+    assert [form for form, error in errors.items() if error < 1] == [name], errors
+
+
+def test_the_hand_comes_to_rest_above_the_table():
+    low = APART.copy()
+    low[2] = 0.08
+    down = np.tile([0.0, 0.0, -0.8, 0.0, -1.0], (12, 1))
+    assert worst_error("gripped+lagged+falls", watch(low, down), down) < 0.7
+
+
+def test_probes_are_randomised_and_of_one_length():
+    graph = CUBE.scene.oracle(APART, CUBE.constants)
+    first, again, other = (CUBE.probes(graph, np.random.default_rng(seed)) for seed in (0, 0, 1))
+    assert {probe.actions.shape for probe in first} == {(16, 5)}
+    assert {probe.asks for probe in first} == set(CUBE.family.axes)
+    assert all((a.start == b.start).all() and (a.actions == b.actions).all() for a, b in zip(first, again, strict=True))
+    assert not any((a.start == b.start).all() for a, b in zip(first, other, strict=True))
+
+
+def test_a_block_in_a_drop_probe_begins_between_the_fingers():
+    graph = CUBE.scene.oracle(APART, CUBE.constants)
+    for probe in CUBE.probes(graph, np.random.default_rng(3)):
+        if probe.asks == "release":
+            state, _ = CUBE.make().reset(options={"state": probe.start})
+            assert state[5] > 0.5
