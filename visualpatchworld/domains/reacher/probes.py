@@ -15,7 +15,7 @@ def probes(graph: SceneGraph, rng: np.random.Generator) -> tuple[Probe, ...]:
     """Pushes in many poses ask for the space, coasting for the order, and bending the wrist for its limits."""
     runs = [_push(rng, i) for i in range(8)]
     runs += [_coast(rng, joint, f"{name} {i + 1}") for joint, name in enumerate(("shoulder", "wrist")) for i in range(2)]
-    runs += [_bend(graph, rng, side, f"{name} {i + 1}") for side, name in ((1.0, "left"), (-1.0, "right")) for i in range(2)]
+    runs += [_bend(graph, rng, side, name) for side, name in ((1.0, "left"), (-1.0, "right"))]
     return tuple(runs)
 
 
@@ -35,12 +35,11 @@ def _coast(rng: np.random.Generator, joint: int, name: str) -> Probe:
 
 
 def _bend(graph: SceneGraph, rng: np.random.Generator, side: float, name: str) -> Probe:
-    """From a strong bend on and on the same way, then softer: where does it end?
+    """From a strong bend on and on the same way, harder and softer: where does it end?
 
     The fingertip starts where the same push drives it across the base, in case it is the fingertip that is pushed.
     """
-    pushes = np.repeat([1.0, 0.5], [STEPS - 4, 4])
-    actions = np.stack([rng.uniform(-1.0, 1.0, STEPS), side * pushes], axis=1)
+    actions = np.stack([rng.uniform(-1.0, 1.0, STEPS), side * rng.uniform(0.4, 1.0, STEPS)], axis=1)
     upper, forearm = (graph[link].geometry.length or 1.0 for link in ("upper_arm", "forearm"))
     wrist = side * rng.uniform(2.6, 2.8)
     x, y = fingertip(0.0, wrist, upper, forearm)
