@@ -15,6 +15,7 @@ PACKAGE = Path(visualpatchworld.__file__).parent
 LAYERS = [
     ["errors"],
     ["output"],
+    ["llm"],
     ["scene"],
     ["trace.layout"],
     ["simulator"],
@@ -26,7 +27,6 @@ LAYERS = [
     ["program"],
     ["induce"],
     ["plan"],
-    ["llm"],
     ["baselines"],
     ["bench"],
     ["cli"],

@@ -53,6 +53,7 @@ class Domain:
     family: Family  # what its dynamics may be
     probes: Callable[[SceneGraph, np.random.Generator], tuple[Probe, ...]]
     probe_tolerances: Mapping[str, float]  # largest error of a quantity with which a probe counts as explained
+    transition_tolerances: Mapping[str, float]  # largest error of a quantity with which one predicted step counts as right
     horizon: int  # steps that programs are fitted to foresee
 
     def make(self, vary: Mapping[str, object] | None = None) -> Simulator:

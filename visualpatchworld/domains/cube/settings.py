@@ -7,3 +7,6 @@ HORIZON = 5  # steps that programs are fitted to foresee: the planner's
 # A probe counts as explained while its errors stay below these, over 16 steps of open loop. A short law of six joints under gravity
 # strays 5 to 13 mm, a wrong form by 20 mm and more: the arm sinks that far alone. Half of the success radius for the block.
 PROBE_TOLERANCES = {"effector_m": 0.015, "block_m": 0.02}
+
+# One predicted step counts as right within a twentieth of the success radius; the hand is held to the same as the block it carries.
+TRANSITION_TOLERANCES = {"effector_m": 0.002, "block_m": 0.002}

@@ -6,3 +6,6 @@ EPISODE_STEPS = 125  # four or five pushes with the ways between them; human dem
 PROBE_TOLERANCES = {"agent_px": 1.0, "block_px": 1.0, "angle_rad": 0.02}
 
 HORIZON = 25  # steps that programs are fitted to foresee: the planner's
+
+# One predicted step counts as right within a twentieth of the success radius, and of its angle.
+TRANSITION_TOLERANCES = {"agent_px": 1.0, "block_px": 1.0, "angle_rad": 0.0175}

@@ -7,3 +7,6 @@ EPISODE_STEPS = 200  # as upstream's episodes
 PROBE_TOLERANCES = {"finger_m": 0.002}
 
 HORIZON = 12  # steps that programs are fitted to foresee: the planner's
+
+# One predicted step counts as right within a twentieth of the success radius, and of the joints' own.
+TRANSITION_TOLERANCES = {"finger_m": 0.0025, "q_rad": 0.0025}

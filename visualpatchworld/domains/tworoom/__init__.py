@@ -20,5 +20,6 @@ DOMAIN = Domain(
     family=sketches.FAMILY,
     probes=probes.probes,
     probe_tolerances=settings.PROBE_TOLERANCES,
+    transition_tolerances=settings.TRANSITION_TOLERANCES,
     horizon=settings.HORIZON,
 )
