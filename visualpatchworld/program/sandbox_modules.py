@@ -1,0 +1,125 @@
+"""What a sandboxed program may import: small stand-ins for numpy, math and typing, made anew for each program, in two forms.
+
+The plain form works on one state. The lanes form works on many at once: every number is then an array whose last axis are the lanes.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import sys
+import typing
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The words of a text."""
+    return tuple(text.split())
+
+
+ELEMENTWISE = names(
+    "abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil clip copysign cos cosh deg2rad degrees divide equal "
+    "exp exp2 expm1 fabs float_power floor floor_divide fmax fmin fmod greater greater_equal heaviside hypot isfinite isinf isnan less "
+    "less_equal log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum mod multiply negative not_equal power "
+    "rad2deg radians reciprocal remainder rint round sign sin sinh sqrt square subtract tan tanh true_divide trunc where"
+)
+VALUES = names("bool_ e float32 float64 inf int32 int64 nan newaxis pi")
+# Of whole arrays: right for one state, but not for lanes.
+WHOLE = names(
+    "all allclose any append arange argmax argmin argsort around array array_equal asarray atleast_1d atleast_2d average column_stack "
+    "concatenate cross cumsum diag diff dot einsum empty eye full hstack identity inner interp isclose linspace matmul max mean "
+    "median min ndarray nan_to_num ones ones_like outer prod ravel reshape roll sort split stack sum tensordot trace transpose unwrap "
+    "vstack zeros zeros_like"
+)
+LINEAR_ALGEBRA = names("cross det dot inv lstsq matmul norm pinv solve")
+TYPING = names("Any Callable Dict Iterable List Literal NamedTuple Optional Sequence Tuple Union")
+BUILTINS = names(
+    "ArithmeticError AssertionError AttributeError Exception False FloatingPointError IndexError KeyError LookupError None "
+    "NotImplementedError OverflowError RuntimeError True TypeError ValueError ZeroDivisionError abs all any bool dict divmod "
+    "enumerate filter float frozenset int isinstance len list map max min object pow property range reversed round set slice sorted "
+    "staticmethod str sum tuple type zip __build_class__"
+)
+# Python's own functions that mean something else for an array of lanes: a program that uses them runs one state at a time.
+UNFIT_FOR_LANES = frozenset(names("all any dict divmod filter frozenset isinstance pow set sorted str type"))
+
+
+def plain_builtins() -> dict[str, Any]:
+    """The builtins of a program that runs on one state."""
+    return _builtins({}, plain_modules())
+
+
+def lanes_builtins() -> dict[str, Any]:
+    """The builtins of a program that runs on many states at once."""
+    lanes = {"float": _for_numbers(float, lambda x: x), "int": _for_numbers(int, np.trunc), "round": _for_numbers(round, np.round)}
+    return _builtins(lanes, lanes_modules())
+
+
+def plain_modules() -> dict[str, ModuleType]:
+    """The modules of a program that runs on one state."""
+    numbers = _module("numpy", {name: getattr(np, name) for name in (*ELEMENTWISE, *VALUES, *WHOLE)})
+    vars(numbers)["linalg"] = _module("numpy.linalg", {name: getattr(np.linalg, name, getattr(np, name, None)) for name in LINEAR_ALGEBRA})
+    mathematics = {name: value for name, value in vars(math).items() if not name.startswith("_")}
+    return _modules(numbers, _module("math", mathematics))
+
+
+def lanes_modules() -> dict[str, ModuleType]:
+    """The modules of a program that runs on many states at once: what has no meaning for lanes is missing."""
+    numbers = _module("numpy", {name: getattr(np, name) for name in (*ELEMENTWISE, *VALUES)})
+    stacked = {"array": _stacked, "asarray": _stacked, "stack": _stacked, "dot": _dot, "sum": lambda parts: sum(parts)}
+    vars(numbers).update(stacked)
+    vars(numbers)["linalg"] = _module("numpy.linalg", {"norm": _norm})
+    renamed = {"atan2": "arctan2", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "pow": "float_power"}
+    same = [name for name in ELEMENTWISE if hasattr(math, name)]
+    mathematics = {name: getattr(np, name) for name in same} | {name: getattr(np, other) for name, other in renamed.items()}
+    mathematics |= {name: getattr(math, name) for name in ("pi", "e", "tau", "inf", "nan")}
+    mathematics["hypot"] = lambda *parts: _norm(parts)
+    return _modules(numbers, _module("math", mathematics))
+
+
+def _modules(numbers: ModuleType, mathematics: ModuleType) -> dict[str, ModuleType]:
+    typings = _module("typing", {name: getattr(typing, name) for name in TYPING})
+    return {"numpy": numbers, "math": mathematics, "typing": typings, "__future__": _module("__future__", {"annotations": None})}
+
+
+def _module(name: str, members: dict[str, Any]) -> ModuleType:
+    module = ModuleType(name)
+    vars(module).update(members)
+    return module
+
+
+def _builtins(replaced: dict[str, Any], modules: dict[str, ModuleType]) -> dict[str, Any]:
+    found = {name: getattr(builtins, name) for name in BUILTINS} | replaced
+    return {**found, "print": lambda *_, **__: None, "__import__": _importer(modules)}
+
+
+def _importer(modules: dict[str, ModuleType]) -> Callable[..., ModuleType]:
+    def bring(name: str, *_: Any) -> ModuleType:
+        # numpy's compiled part asks this way for its own; a program can not, since the screen has read its imports.
+        if name.startswith("numpy._core.") and name in sys.modules:
+            return sys.modules[name]
+        if name not in modules:
+            raise ImportError(f"a program may import {', '.join(modules)}, not '{name}'")
+        return modules[name]
+
+    return bring
+
+
+def _for_numbers(of_number: Callable[..., Any], of_lanes: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda value=0.0, *more: of_lanes(value, *more) if isinstance(value, np.ndarray) else of_number(value, *more)
+
+
+def _stacked(parts: Any, dtype: Any = None) -> Any:
+    """Parts one above another, the lanes last."""
+    return np.stack(np.broadcast_arrays(*parts)) if isinstance(parts, (list, tuple)) else parts
+
+
+def _norm(parts: Any) -> Any:
+    return np.sqrt(sum(part * part for part in parts))
+
+
+def _dot(left: Any, right: Any) -> Any:
+    return sum(a * b for a, b in zip(left, right, strict=True))
