@@ -24,6 +24,7 @@ LAYERS = [
     ["domain"],
     ["registry"],
     ["trace"],
+    ["scene.calibrate", "scene.audit"],
     ["program"],
     ["induce"],
     ["plan"],
@@ -88,6 +89,6 @@ def test_machinery_names_no_domain(path: Path):
 
 
 def test_domains_have_the_same_files():
-    needed = {"__init__.py", "simulator.py", "scene.py", "policy.py", "task.py", "settings.py"}
+    needed = {"__init__.py", "simulator.py", "scene.py", "look.py", "policy.py", "task.py", "settings.py"}
     for name, folder in find_domains().items():
         assert needed <= {path.name for path in folder.iterdir()}, name

@@ -18,6 +18,7 @@ from visualpatchworld import domains as _bundled
 from visualpatchworld.errors import UnknownName
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.tool.look import Look
 from visualpatchworld.simulator import Constants, Simulator
 from visualpatchworld.sketch.family import Family
 from visualpatchworld.sketch.probe import Probe
@@ -45,6 +46,7 @@ class Domain:
     simulator: Callable[..., Simulator]  # called with (constants)
     constants: Constants  # the nominal ones
     scene: SceneTemplate
+    look: Look
     layout: TraceLayout
     policy: Callable[[Any, np.random.Generator], Policy]  # called with (simulator of this domain, rng)
     episode_steps: int

@@ -46,3 +46,7 @@ class MissingGraphics(VpwError):
 
 class WorkerFailed(VpwError):
     """A worker process that ended by itself or could not do its part of the work."""
+
+
+class BadPicture(VpwError):
+    """A picture of the wrong size or kind, or none at all."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,11 +85,16 @@ class StateSpace:
 
     def pose_objects(self, objects: Sequence[SceneObject], state: Float[np.ndarray, " S"]) -> tuple[SceneObject, ...]:
         """The objects with this state's numbers written at their places."""
-        parts: dict[str, dict[str, dict[str, float]]] = {}
-        for field, value in zip(self.fields, state, strict=True):
-            name, part, key = field.at.split(".")
-            parts.setdefault(name, {}).setdefault(part, {})[key] = float(value)
-        return tuple(_with_numbers(item, parts.get(item.name, {})) for item in objects)
+        return place_numbers(objects, {field.at: float(value) for field, value in zip(self.fields, state, strict=True)})
+
+
+def place_numbers(objects: Sequence[SceneObject], numbers: Mapping[str, float]) -> tuple[SceneObject, ...]:
+    """The objects with numbers written at their places, `object.pose.x` and the like."""
+    parts: dict[str, dict[str, dict[str, float]]] = {}
+    for place, value in numbers.items():
+        name, part, key = place.split(".")
+        parts.setdefault(name, {}).setdefault(part, {})[key] = value
+    return tuple(_with_numbers(item, parts.get(item.name, {})) for item in objects)
 
 
 def _value(graph: SceneGraph, field: StateField) -> float:

@@ -1,6 +1,6 @@
 """Slider: a puck on a rail with drag; what it does next is known in closed form."""
 
-from slider import policy, probes, scene, settings, simulator, sketches, task
+from slider import look, policy, probes, scene, settings, simulator, sketches, task
 from visualpatchworld.domain import Domain
 
 DOMAIN = Domain(
@@ -12,6 +12,7 @@ DOMAIN = Domain(
     simulator=simulator.Slider,
     constants=simulator.SliderConstants(),
     scene=scene.SCENE,
+    look=look.LOOK,
     layout=scene.LAYOUT,
     policy=policy.random_pushes,
     episode_steps=settings.EPISODE_STEPS,

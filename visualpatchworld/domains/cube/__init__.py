@@ -1,7 +1,7 @@
 """Cube: a robot arm that picks up a block and puts it elsewhere."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.cube import policy, probes, scene, settings, simulator, sketches, task
+from visualpatchworld.domains.cube import look, policy, probes, scene, settings, simulator, sketches, task
 
 DOMAIN = Domain(
     name="cube",
@@ -12,6 +12,7 @@ DOMAIN = Domain(
     simulator=simulator.Cube,
     constants=simulator.CubeConstants(),
     scene=scene.SCENE,
+    look=look.LOOK,
     layout=scene.LAYOUT,
     policy=policy.noisy_oracle,
     episode_steps=settings.EPISODE_STEPS,

@@ -1,7 +1,7 @@
 """PushT: a disc pushes a T-shaped block, which moves only while it is pushed."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.pusht import policy, probes, scene, settings, simulator, sketches, task
+from visualpatchworld.domains.pusht import look, policy, probes, scene, settings, simulator, sketches, task
 
 DOMAIN = Domain(
     name="pusht",
@@ -12,6 +12,7 @@ DOMAIN = Domain(
     simulator=simulator.PushT,
     constants=simulator.PushTConstants(),
     scene=scene.SCENE,
+    look=look.LOOK,
     layout=scene.LAYOUT,
     policy=policy.pusher,
     episode_steps=settings.EPISODE_STEPS,

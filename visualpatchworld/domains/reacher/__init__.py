@@ -1,7 +1,7 @@
 """Reacher: a two-link arm that torques drive in a plane."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.reacher import policy, probes, scene, settings, simulator, sketches, task
+from visualpatchworld.domains.reacher import look, policy, probes, scene, settings, simulator, sketches, task
 
 DOMAIN = Domain(
     name="reacher",
@@ -12,6 +12,7 @@ DOMAIN = Domain(
     simulator=simulator.Reacher,
     constants=simulator.ReacherConstants(),
     scene=scene.SCENE,
+    look=look.LOOK,
     layout=scene.LAYOUT,
     policy=policy.random_torques,
     episode_steps=settings.EPISODE_STEPS,

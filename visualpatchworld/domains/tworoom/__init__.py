@@ -1,7 +1,7 @@
 """Two-room: a point agent, two rooms, one door."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.tworoom import policy, probes, scene, settings, simulator, sketches, task
+from visualpatchworld.domains.tworoom import look, policy, probes, scene, settings, simulator, sketches, task
 
 DOMAIN = Domain(
     name="tworoom",
@@ -12,6 +12,7 @@ DOMAIN = Domain(
     simulator=simulator.TwoRoom,
     constants=simulator.TwoRoomConstants(),
     scene=scene.SCENE,
+    look=look.LOOK,
     layout=scene.LAYOUT,
     policy=policy.door_expert,
     episode_steps=settings.EPISODE_STEPS,

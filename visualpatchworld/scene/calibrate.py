@@ -1,0 +1,76 @@
+"""Calibrating the tool path of a domain: its own simulator's pictures with known states, once, and the result kept in a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+from visualpatchworld import __version__
+from visualpatchworld.domain import Domain, find_domains
+from visualpatchworld.output import make_folder, write_text
+from visualpatchworld.scene.tool.calibration import Calibration, Recording, calibrate, parse_calibration
+from visualpatchworld.scene.tool.extractor import Extractor
+from visualpatchworld.scene.tool.motion import sources
+from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
+from visualpatchworld.trace.collect import collect
+
+SEED = 20260  # of the episodes to calibrate with; data that others collect has other seeds
+SHIPPED = "calibration.json"  # beside a domain's look: the calibration for its nominal constants
+
+
+def extractor(domain: Domain, constants: Constants | None = None) -> Extractor:
+    """The tool extractor of a world; calibrated at the first call, from then on read from a file."""
+    constants = constants or domain.constants
+    return Extractor(domain.scene, domain.look, _calibration(domain, constants), FRAME_SIZE_PX)
+
+
+def fresh_calibration(domain: Domain, constants: Constants) -> Calibration:
+    """A calibration from episodes collected now."""
+    return calibrate(domain.look, domain.scene.state_space, recordings(domain, constants, SEED, domain.look.num_episodes))
+
+
+def recordings(domain: Domain, constants: Constants, seed: int, episodes: int) -> list[Recording]:
+    """Episodes of the domain's own policy with pictures, one step in as many as its look takes."""
+    every, simulator = domain.look.every, domain.simulator(constants)
+    found = []
+    for episode in collect(domain, constants, episodes=episodes, seed=seed):
+        steps = slice(None, None, every)
+        frames = []
+        for engine_state in episode.engine_states[steps]:
+            simulator.set_state(engine_state)
+            frames.append(simulator.render())
+        found.append(Recording(np.array(frames), episode.states[steps], episode.actions[steps]))
+    return found
+
+
+def calibration_path(domain: Domain, constants: Constants) -> Path:
+    """Where the calibration lies: with the domain for its nominal constants, in the user's cache for others."""
+    if _key(domain, constants) == _key(domain, domain.constants):
+        shipped = find_domains()[domain.name] / SHIPPED
+        if shipped.is_file():
+            return shipped
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return cache / "visualpatchworld" / "calibration" / f"{domain.name}-{_key(domain, constants)}.json"
+
+
+def _calibration(domain: Domain, constants: Constants) -> Calibration:
+    path = calibration_path(domain, constants)
+    if path.is_file():
+        return parse_calibration(path.read_text(encoding="utf-8"))
+    calibration = fresh_calibration(domain, constants)
+    make_folder(path.parent)
+    write_text(path, calibration.text())
+    return calibration
+
+
+def _key(domain: Domain, constants: Constants) -> str:
+    """A short name for what a calibration depends on: the look, and the constants that change pictures or velocities."""
+    values = dataclasses.asdict(constants)
+    if not sources(domain.scene.state_space)[0]:
+        values = {name: values[name] for name in domain.look.seen_constants}
+    return hashlib.sha256(json.dumps([__version__, repr(domain.look), values]).encode()).hexdigest()[:16]

@@ -1,0 +1,124 @@
+"""Laying a measured template over a mask: the pose at which they agree best, to a small part of a pixel."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from jaxtyping import Float
+
+from visualpatchworld.scene.tool.camera import Camera
+
+ROUGH_STEPS, FINE_STEPS = 2, 8
+MARGIN_PX = 3
+NUM_DIRECTIONS = 72
+
+
+class Placed(NamedTuple):
+    """A template's pose, how well it covers the mask (0 to 1), and the share of it that nothing hides."""
+
+    pose: Float[np.ndarray, " 3"]  # x, y, angle
+    agreement: float
+    uncovered: float
+
+
+@dataclass(frozen=True)
+class Template:
+    """How much of each point of a shape's own frame is covered, on a square grid about its origin."""
+
+    cover: Float[np.ndarray, "n n"]
+    cell: float  # side of a grid cell, in the world's unit
+
+    def at(self, x: Float[np.ndarray, "h w"], y: Float[np.ndarray, "h w"]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cover and its two derivatives at points of the shape's frame."""
+        middle = (len(self.cover) - 1) / 2
+        columns, rows = (x / self.cell + middle).astype(np.float32), (y / self.cell + middle).astype(np.float32)
+        values = cv2.remap(self._with_slopes, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT)
+        return values[..., 0], values[..., 1], values[..., 2]
+
+    @functools.cached_property
+    def _with_slopes(self) -> Float[np.ndarray, "n n 3"]:
+        return np.stack([self.cover, *reversed(np.gradient(self.cover, self.cell))], axis=-1).astype(np.float32)
+
+    @functools.cached_property
+    def grid(self) -> Float[np.ndarray, "n n 2"]:
+        """The points of the shape's frame that the grid stands for."""
+        axis = (np.arange(len(self.cover)) - (len(self.cover) - 1) / 2) * self.cell
+        return np.stack(np.meshgrid(axis, axis), axis=-1)
+
+    @functools.cached_property
+    def centroid(self) -> Float[np.ndarray, " 2"]:
+        return np.average(self.grid.reshape(-1, 2), axis=0, weights=self.cover.ravel())
+
+    @functools.cached_property
+    def spread(self) -> Float[np.ndarray, " directions"]:
+        """How far out the shape reaches in each direction from its centroid."""
+        return _spread(self.cover, self.grid - self.centroid)
+
+
+def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Template, turns: bool, patch: np.ndarray) -> Placed:
+    """The pose whose template agrees best with a patch of a mask; pixels that something hides have no say."""
+    rows, columns = (np.flatnonzero(patch.any(axis=axis)) for axis in (1, 0))
+    top, left = max(rows[0] - MARGIN_PX, 0), max(columns[0] - MARGIN_PX, 0)
+    window = slice(top, rows[-1] + MARGIN_PX + 1), slice(left, columns[-1] + MARGIN_PX + 1)
+    observed, weight = mask[window], 1.0 - hidden[window]
+    pixels = np.stack(np.meshgrid(np.arange(observed.shape[1]) + left, np.arange(observed.shape[0]) + top), axis=-1)
+    points = camera.ground(pixels.astype(np.float64))
+    center = np.average(points.reshape(-1, 2), axis=0, weights=(observed * patch[window]).reshape(-1))
+    angles = _likely_angles(observed, points - center, template) if turns else (0.0,)
+    starts = [np.array([*_origin(center, angle, template), angle]) for angle in angles]
+    tries = [_refine(start, points, observed, weight, template, turns, ROUGH_STEPS) for start in starts]
+    best = max(tries, key=lambda placed: placed.agreement)
+    return _refine(best.pose, points, observed, weight, template, turns, FINE_STEPS)
+
+
+def _refine(
+    pose: np.ndarray, points: np.ndarray, observed: np.ndarray, weight: np.ndarray, template: Template, turns: bool, steps: int
+) -> Placed:
+    """Gauss-Newton on the difference of template and mask."""
+    for _ in range(steps):
+        cos, sin = math.cos(pose[2]), math.sin(pose[2])
+        right, down = points[..., 0] - pose[0], points[..., 1] - pose[1]
+        x, y = cos * right + sin * down, cos * down - sin * right
+        cover, along, across = template.at(x, y)
+        slopes = [sin * across - cos * along, -sin * along - cos * across]
+        if turns:
+            slopes.append(along * y - across * x)
+        slope = np.stack([(part * weight).ravel() for part in slopes])
+        error = ((observed - cover) * weight).ravel()
+        # In single precision the products of small matrices are quick; the ridge keeps a template without slopes in its place.
+        normal = (slope @ slope.T).astype(np.float64) + 1e-9 * np.eye(len(slopes))
+        move = np.linalg.solve(normal, slope @ error)
+        pose = pose + np.append(move, [] if turns else [0.0])
+        if np.abs(move[:2]).max() < 1e-3 * template.cell:
+            break
+    both = (weight * np.minimum(observed, cover)).sum()
+    either = (weight * np.maximum(observed, cover)).sum()
+    return Placed(pose, float(both / max(either, 1e-6)), float((weight * cover).sum() / max(cover.sum(), 1e-6)))
+
+
+def _origin(center: np.ndarray, angle: float, template: Template) -> np.ndarray:
+    """Where the shape's origin lies when its centroid is here and it is turned so."""
+    cos, sin = math.cos(angle), math.sin(angle)
+    return center - np.array([[cos, -sin], [sin, cos]]) @ template.centroid
+
+
+def _likely_angles(observed: np.ndarray, offsets: np.ndarray, template: Template) -> tuple[float, ...]:
+    """The two best turns that bring the template's spread over directions onto the mask's; moments alone leave a half-turn open."""
+    match = np.fft.irfft(np.fft.rfft(_spread(observed, offsets)) * np.conj(np.fft.rfft(template.spread)), NUM_DIRECTIONS)
+    best = int(match.argmax())
+    apart = np.abs((np.arange(NUM_DIRECTIONS) - best + NUM_DIRECTIONS / 2) % NUM_DIRECTIONS - NUM_DIRECTIONS / 2)
+    second = int(np.where(apart > NUM_DIRECTIONS / 12, match, -np.inf).argmax())
+    return tuple(2 * math.pi * turn / NUM_DIRECTIONS for turn in (best, second))
+
+
+def _spread(cover: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """How far out the cover reaches in each direction from its centre."""
+    direction = np.arctan2(offsets[..., 1], offsets[..., 0]) / (2 * math.pi) * NUM_DIRECTIONS
+    weight = cover * (offsets**2).sum(axis=-1)
+    spread = np.bincount(np.floor(direction).astype(int).ravel() % NUM_DIRECTIONS, weight.ravel(), NUM_DIRECTIONS)
+    return (spread - spread.mean()) / max(spread.std(), 1e-9)

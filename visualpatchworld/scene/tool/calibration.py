@@ -1,0 +1,173 @@
+"""What calibrating yields: the camera, the measures of every part and the rules for velocities, kept as a small JSON text."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from visualpatchworld.errors import VpwError
+from visualpatchworld.scene.state import StateSpace
+from visualpatchworld.scene.tool.camera import Camera, fit_perspective, fit_planar, fit_sturdy
+from visualpatchworld.scene.tool.look import Look
+from visualpatchworld.scene.tool.motion import Motion, fit_motion, sources
+from visualpatchworld.scene.tool.part import Masks, Measures, Numbers
+from visualpatchworld.scene.tool.sight import look_at
+
+LARGE = 1000  # arrays with more numbers are packed
+DIGITS = 9
+ROUNDS = 2  # the second time, the camera is fitted to what the measured parts see
+
+
+@dataclass(frozen=True)
+class Recording:
+    """An episode to calibrate with: pictures, and the true states and actions of the same steps."""
+
+    frames: UInt8[np.ndarray, "T h w 3"]
+    states: Float[np.ndarray, "T S"]
+    actions: Float[np.ndarray, "T A"]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A camera, measures by part, rules for velocities, and the root mean square error of every number that is read."""
+
+    camera: Camera
+    measures: Mapping[str, Measures]
+    motion: Motion
+    noise: Numbers
+
+    def text(self) -> str:
+        """The calibration as JSON."""
+        measures = {name: {key: _packed(value) for key, value in parts.items()} for name, parts in self.measures.items()}
+        weights = {key: _packed(value) for key, value in self.motion.weights.items()}
+        return json.dumps({"camera": _packed(self.camera.matrix), "measures": measures, "motion": weights, "noise": dict(self.noise)})
+
+
+def parse_calibration(text: str) -> Calibration:
+    """The calibration that a text of `Calibration.text` holds."""
+    try:
+        data = json.loads(text)
+        measures = {name: {key: _unpacked(value) for key, value in parts.items()} for name, parts in data["measures"].items()}
+        motion = Motion({key: _unpacked(value) for key, value in data["motion"].items()})
+        return Calibration(Camera(_unpacked(data["camera"])), measures, motion, data["noise"])
+    except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+        raise VpwError("This is not a calibration that `Calibration.text` wrote; remove it, and it is made anew.") from error
+
+
+def calibrate(look: Look, space: StateSpace, recordings: Sequence[Recording]) -> Calibration:
+    """Measure the camera and every part on recordings with known states, then the errors and velocities of what they see."""
+    pictures = [_Segmented(look, recording.frames) for recording in recordings]
+    known = [dict(zip(_places(space), map(float, state), strict=True)) for recording in recordings for state in recording.states]
+    camera, measures = _measure(look, _Segmented(look, [frame for recording in recordings for frame in recording.frames]), known)
+    seen = [np.array([_numbers(look, camera, measures, masks, space) for masks in episode]) for episode in pictures]
+    return Calibration(camera, measures, _motion(look, space, recordings, seen), _noise(look, space, recordings, seen))
+
+
+class _Segmented(Sequence[Masks]):
+    """Pictures that are segmented when someone looks: kept, the masks of a few hundred would fill the memory."""
+
+    def __init__(self, look: Look, frames: Sequence[np.ndarray]):
+        self._look, self._frames = look, frames
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __getitem__(self, index: Any) -> Any:
+        chosen = self._frames[index]
+        return _Segmented(self._look, chosen) if isinstance(index, slice) else self._look.palette.masks(chosen)
+
+
+def _measure(look: Look, pictures: Sequence[Masks], known: list[Numbers]) -> tuple[Camera, dict[str, Measures]]:
+    first = look.parts[0]
+    axes = "xyz" if look.projection == "perspective" else "xy"
+    fit = fit_perspective if look.projection == "perspective" else fit_planar
+    points = np.array([[numbers.get(f"{first.name}.pose.{axis}", 0.0) for axis in axes] for numbers in known])
+    where = [first.locate(masks) for masks in pictures]
+    measures: dict[str, Measures] = {}
+    for _ in range(ROUNDS):
+        shown = [i for i, pixel in enumerate(where) if pixel is not None]
+        camera = fit_sturdy(fit, points[shown], np.array([where[i] for i in shown]))
+        for part in look.parts:
+            measures[part.name] = part.measure(pictures, known, camera)
+        where = [_pixel(first.name, look_at(look, masks, camera, measures).numbers, axes, camera) for masks in pictures]
+    return camera, measures
+
+
+def _pixel(name: str, numbers: Numbers, axes: str, camera: Camera) -> np.ndarray | None:
+    if f"{name}.pose.x" not in numbers:
+        return None
+    return camera.project(np.array([numbers[f"{name}.pose.{axis}"] for axis in axes]))
+
+
+def _places(space: StateSpace) -> list[str]:
+    return [field.at for field in space]
+
+
+def _numbers(look: Look, camera: Camera, measures: Mapping[str, Measures], masks: Masks, space: StateSpace) -> list[float]:
+    numbers = look_at(look, masks, camera, measures).numbers
+    return [numbers.get(place, np.nan) for place in _places(space)]
+
+
+def _periods(look: Look) -> dict[str, float]:
+    return {place: period for part in look.parts for place, period in part.periods.items()}
+
+
+def _motion(look: Look, space: StateSpace, recordings: Sequence[Recording], seen: list[np.ndarray]) -> Motion:
+    velocities, poses = sources(space)
+    if not velocities:
+        return Motion({})
+    columns, targets = [_places(space).index(place) for place in poses], [_places(space).index(place) for place in velocities]
+    periods = _periods(look)
+    episodes = []
+    for recording, numbers in zip(recordings, seen, strict=True):
+        tracks = np.stack([unturned(numbers[:, i], periods.get(place)) for i, place in zip(columns, poses, strict=True)], axis=1)
+        episodes.append((tracks, recording.actions, recording.states[:, targets]))
+    return fit_motion(episodes)
+
+
+def _noise(look: Look, space: StateSpace, recordings: Sequence[Recording], seen: list[np.ndarray]) -> dict[str, float]:
+    error = np.concatenate(seen) - np.concatenate([recording.states for recording in recordings])
+    periods = _periods(look)
+    noise = {}
+    for place, column in zip(_places(space), error.T, strict=True):
+        if place in periods:
+            column = np.mod(column + periods[place] / 2, periods[place]) - periods[place] / 2
+        if np.isfinite(column).any():
+            noise[place] = float(np.sqrt(np.nanmean(column**2)))
+    return noise
+
+
+def unturned(values: Float[np.ndarray, " T"], period: float | None) -> Float[np.ndarray, " T"]:
+    """Values without jumps by their period; gaps of NaN stay."""
+    if period is None:
+        return values
+    known = np.isfinite(values)
+    smooth = values.copy()
+    smooth[known] = np.unwrap(values[known], period=period)
+    return smooth
+
+
+def _packed(array: np.ndarray) -> Any:
+    array = np.asarray(array, dtype=np.float64)
+    if array.size <= LARGE:
+        return [float(f"{value:.{DIGITS}g}") for value in array.ravel()] if array.ndim == 1 else _rounded(array.tolist())
+    packed = base64.b64encode(zlib.compress(array.astype(np.float32).tobytes(), 9)).decode()
+    return {"shape": list(array.shape), "float32": packed}
+
+
+def _rounded(values: Any) -> Any:
+    return [_rounded(value) for value in values] if isinstance(values, list) else float(f"{values:.{DIGITS}g}")
+
+
+def _unpacked(data: Any) -> np.ndarray:
+    if not isinstance(data, dict):
+        return np.array(data, dtype=np.float64)
+    raw = zlib.decompress(base64.b64decode(data["float32"]))
+    return np.frombuffer(raw, dtype=np.float32).reshape(data["shape"]).astype(np.float64)
