@@ -1,0 +1,85 @@
+"""`vpw baseline`: a rival's search for a program with a language model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visualpatchworld.cli._options import AsJson, DomainName, Seed
+from visualpatchworld.cli._show import show, working
+from visualpatchworld.domain import load_domain
+from visualpatchworld.errors import VpwError
+
+
+def baseline(
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="Name of a baseline; a wrong name lists them.")],
+    domain: DomainName,
+    model: Annotated[str, typer.Option(metavar="NAME", help="The model to ask for.")],
+    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="OpenAI-compatible endpoint, up to /v1.")] = None,
+    calls: Annotated[int, typer.Option(min=1, metavar="N", help="Calls that may be made.")] = 50,
+    tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Tokens that may be used, both ways together.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for world_model.py, search.json and calls.jsonl.")] = None,
+    traces: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Episodes to learn from; collected when not given.")] = None,
+    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Recording to write or continue; DIR/calls.jsonl if not given.")
+    ] = None,
+    replay: Annotated[Path | None, typer.Option(metavar="FILE.jsonl", help="Recording that answers every call, offline.")] = None,
+    temperature: Annotated[float, typer.Option(min=0.0, help="Of the model's sampling.")] = 0.7,
+    max_tokens: Annotated[int, typer.Option(min=16, metavar="N", help="Longest answer.")] = 1500,
+    prompt_tokens: Annotated[int, typer.Option(min=200, metavar="N", help="About how long a prompt may be.")] = 6000,
+    timeout: Annotated[float, typer.Option(min=1.0, metavar="SECONDS", help="How long to wait for one answer.")] = 300.0,
+    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Calls side by side, where a method can.")] = 1,
+    price: Annotated[
+        tuple[float, float] | None, typer.Option(metavar="IN OUT", help="Cost of a million tokens, asked and answered.")
+    ] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Let a language model write the program, in the way of a published baseline.
+
+    Example: vpw baseline METHOD DOMAIN --endpoint http://127.0.0.1:8080/v1 --model NAME --out runs/METHOD
+    """
+    from visualpatchworld.baselines.run import find_method, run, summary
+    from visualpatchworld.induce.windows import recordings_of
+    from visualpatchworld.llm.client import Budget, Client, Price, Sampling
+    from visualpatchworld.llm.endpoint import Endpoint
+    from visualpatchworld.llm.tape import Tape
+    from visualpatchworld.output import make_folder, write_text
+    from visualpatchworld.trace.collect import collect
+    from visualpatchworld.trace.read import read_traces
+
+    rival, world = find_method(method), load_domain(domain)
+    if (endpoint is None) == (replay is None):
+        raise VpwError("Say who answers: --endpoint URL for a model, or --replay FILE.jsonl for a recording, and not both.")
+    folder = make_folder(out or Path("runs") / f"{rival.name}-{world.name}")
+    client = Client(
+        model=model,
+        endpoint=None if endpoint is None else Endpoint(endpoint, timeout_s=timeout),
+        tape=Tape(replay, "replay") if replay else Tape(record or folder / "calls.jsonl", "record"),
+        budget=Budget(calls, tokens),
+        sampling=Sampling(temperature, max_tokens),
+        seed=seed,
+        concurrency=concurrency,
+    )
+    with working(f"{rival.name} on {world.name}") as progress:
+        if traces is None:
+            progress(f"collecting {episodes} episodes")
+            seen = list(collect(world, world.constants, episodes=episodes, seed=seed, pixels=False))
+        else:
+            seen = list(read_traces(traces, world).episodes)
+        graph = world.scene.oracle(seen[0].states[0], world.constants)
+        progress("searching")
+        search = run(rival, world, graph, recordings_of(seen), client, seed=seed, prompt_tokens=prompt_tokens)
+    result = summary(search, None if price is None else Price(*price))
+    write_text(folder / "search.json", json.dumps(result, indent=2) + "\n")
+    program = folder / "world_model.py"
+    if search.chosen is not None:
+        write_text(program, search.chosen.text)
+    else:
+        program.unlink(missing_ok=True)
+    told = {key: value for key, value in result.items() if key != "candidates"}
+    show({**told, "retries": client.usage.retries, "program": str(program) if search.chosen else None}, as_json)

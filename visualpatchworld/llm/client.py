@@ -1,0 +1,150 @@
+"""The client: questions within a budget of calls and tokens, answered by an endpoint or a recording, and counted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from visualpatchworld.errors import VpwError
+from visualpatchworld.llm.endpoint import Endpoint, EndpointFailed
+from visualpatchworld.llm.tape import Tape
+
+
+class OutOfBudget(VpwError):
+    """The calls or tokens that were allowed are used up."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much may be asked; tokens count both ways."""
+
+    calls: int = 50
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a model is to answer."""
+
+    temperature: float = 0.7
+    max_tokens: int = 1500
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a million tokens cost, in whatever currency."""
+
+    asked_per_million: float
+    answered_per_million: float
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model answered: its text, empty where it refused, and what the answer took."""
+
+    text: str
+    finish: str
+    tokens_asked: int
+    tokens_answered: int
+    call: int  # number of the call, counted from 1
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What was used so far."""
+
+    calls: int = 0
+    tokens_asked: int = 0
+    tokens_answered: int = 0
+    retries: int = 0
+
+    def data(self, price: Price | None = None) -> dict[str, Any]:
+        """The cost line of a result."""
+        line = {"calls": self.calls, "tokens_asked": self.tokens_asked, "tokens_answered": self.tokens_answered}
+        if price is None:
+            return line
+        cost = self.tokens_asked * price.asked_per_million + self.tokens_answered * price.answered_per_million
+        return {**line, "cost": round(cost / 1e6, 6)}
+
+
+@dataclass
+class Client:
+    """A model that can be asked; holds the budget and counts against it."""
+
+    model: str
+    endpoint: Endpoint | None  # none where a recording answers everything
+    tape: Tape | None = None
+    budget: Budget = Budget()
+    sampling: Sampling = Sampling()
+    seed: int = 0
+    concurrency: int = 1
+    usage: Usage = Usage()
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def calls_left(self) -> int:
+        return self.budget.calls - self.usage.calls
+
+    def ask(self, prompt: str | Sequence[dict[str, Any]], system: str | None = None) -> Reply:
+        """One answer; `OutOfBudget` where nothing may be asked any more. A prompt is a text, or the parts of one (text and pictures)."""
+        return self.ask_many([prompt], system)[0]
+
+    def ask_many(self, prompts: Sequence[str | Sequence[dict[str, Any]]], system: str | None = None) -> list[Reply]:
+        """As many answers as prompts, or as the budget has calls for, asked side by side within the concurrency limit."""
+        self._check_budget()
+        first = self.usage.calls
+        bodies = [self._body(prompt, system, first + i) for i, prompt in enumerate(prompts[: self.calls_left])]
+        with ThreadPoolExecutor(self.concurrency) as pool:
+            answers = list(pool.map(self._answer, range(first, first + len(bodies)), bodies))
+        return [self._counted(answer, retries) for answer, retries in answers]
+
+    def _check_budget(self) -> None:
+        if self.calls_left <= 0:
+            raise OutOfBudget(f"The budget of {self.budget.calls} calls is used up.")
+        tokens = self.usage.tokens_asked + self.usage.tokens_answered
+        if self.budget.tokens is not None and tokens >= self.budget.tokens:
+            raise OutOfBudget(f"The budget of {self.budget.tokens} tokens is used up.")
+
+    def _body(self, prompt: str | Sequence[dict[str, Any]], system: str | None, index: int) -> dict[str, Any]:
+        content = prompt if isinstance(prompt, str) else list(prompt)
+        messages = ([{"role": "system", "content": system}] if system else []) + [{"role": "user", "content": content}]
+        # A seed of its own for each call: the same question asked twice is meant to be answered twice.
+        sampling = {"temperature": self.sampling.temperature, "max_tokens": self.sampling.max_tokens, "seed": self.seed + index}
+        return {"model": self.model, "messages": messages, "stream": False, **sampling}
+
+    def _answer(self, index: int, body: dict[str, Any]) -> tuple[dict[str, Any], int]:
+        recorded = self.tape.recall(index, body) if self.tape else None
+        if recorded is not None:
+            return recorded, 0
+        if self.endpoint is None:
+            raise EndpointFailed("There is no endpoint to ask; give one, or a recording that holds every call.")
+        answer, retries = self.endpoint.post(body)
+        if self.tape:
+            self.tape.add(index, body, answer)
+        return answer, retries
+
+    def _counted(self, answer: dict[str, Any], retries: int) -> Reply:
+        text, finish = _text(answer)
+        used = answer.get("usage") or {}
+        asked, answered = int(used.get("prompt_tokens") or 0), int(used.get("completion_tokens") or 0)
+        with self._lock:
+            before = self.usage
+            self.usage = Usage(before.calls + 1, before.tokens_asked + asked, before.tokens_answered + answered, before.retries + retries)
+            return Reply(text, finish, asked, answered, self.usage.calls)
+
+
+def _text(answer: dict[str, Any]) -> tuple[str, str]:
+    """The text of an answer; a refusal is an empty one, and an answer of no known form is an error."""
+    try:
+        choice = answer["choices"][0]
+        message = choice["message"]
+        finish = str(choice.get("finish_reason") or "stop")
+        content = message.get("content") or ""
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise EndpointFailed("The endpoint's answer has no 'choices' with a message; is it OpenAI-compatible?") from None
+    if isinstance(content, list):
+        content = "".join(part.get("text", "") for part in content if isinstance(part, dict))
+    return str(content), "refusal" if message.get("refusal") else finish
