@@ -27,10 +27,17 @@ def deepest_in_walls(corners, position, angle, walls):
 
     A wall is (normal x, normal y, offset): a point is free while normal . point > offset.
     """
-    corners, walls = np.array(corners), np.array(walls)
-    normal_x = np.cos(angle) * walls[:, 0] + np.sin(angle) * walls[:, 1]
-    normal_y = np.cos(angle) * walls[:, 1] - np.sin(angle) * walls[:, 0]
-    offsets = walls[:, 2] - walls[:, 0] * position[0] - walls[:, 1] * position[1]
-    overlaps = offsets[:, None] - normal_x[:, None] * corners[:, 0] - normal_y[:, None] * corners[:, 1]
-    wall, corner = np.argmax(np.max(overlaps, axis=1)), np.argmax(np.max(overlaps, axis=0))
-    return overlaps[wall, corner], (normal_x[wall], normal_y[wall]), (corners[corner, 0], corners[corner, 1])
+    c, s = np.cos(angle), np.sin(angle)
+    overlap, normal, deepest = -np.inf, (0.0, 0.0), (0.0, 0.0)
+    for wall_x, wall_y, offset in walls:
+        nx, ny = c * wall_x + s * wall_y, c * wall_y - s * wall_x
+        free = offset - wall_x * position[0] - wall_y * position[1]
+        depth, corner = -np.inf, (0.0, 0.0)
+        for x, y in corners:
+            corner_depth = free - nx * x - ny * y
+            deeper = corner_depth > depth
+            depth, corner = np.maximum(depth, corner_depth), (np.where(deeper, x, corner[0]), np.where(deeper, y, corner[1]))
+        deeper = depth > overlap
+        overlap, normal = np.maximum(overlap, depth), (np.where(deeper, nx, normal[0]), np.where(deeper, ny, normal[1]))
+        deepest = (np.where(deeper, corner[0], deepest[0]), np.where(deeper, corner[1], deepest[1]))
+    return overlap, normal, deepest
