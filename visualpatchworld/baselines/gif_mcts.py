@@ -50,10 +50,6 @@ class Node:
     total: float = 0.0
 
     @property
-    def value(self) -> float:
-        return self.total / self.visits if self.visits else 0.0
-
-    @property
     def depth(self) -> int:
         return 0 if self.parent is None else self.parent.depth + 1
 
@@ -79,6 +75,11 @@ class Tree:
         everywhere = sum(self.results[edit]) / len(self.results[edit])
         return (everywhere + sum(siblings)) / (1 + len(siblings))
 
+    def worth(self, node: Node) -> float:
+        """The mean accuracy at and below a node; a program with a bug is worth what fixing it is expected to give."""
+        is_bug = node.candidate is not None and not node.candidate.loads
+        return self.estimate(node, "fix") if is_bug else node.total / node.visits
+
     def uct(self, value: float, visits: int, parent_visits: int) -> float:
         """Value plus a bonus for what was visited little."""
         return value + self.method.exploration * math.sqrt(math.log(max(parent_visits, 1)) / (visits + self.method.damping))
@@ -88,7 +89,7 @@ class Tree:
         node = self.root
         while True:
             new = [(self.uct(self.estimate(node, edit), 0, node.visits), edit) for edit in self.edits(node)]
-            old = [(self.uct(child.value, child.visits, node.visits), child) for child in node.children if self._is_open(child)]
+            old = [(self.uct(self.worth(child), child.visits, node.visits), child) for child in node.children if self._is_open(child)]
             best_old = max(old, key=lambda pair: pair[0], default=None)
             best_new = max(new, key=lambda pair: pair[0], default=None)
             if best_new is not None and (best_old is None or best_new[0] >= best_old[0]):

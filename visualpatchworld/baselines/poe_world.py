@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from visualpatchworld.baselines.answer import code_of, kept
 from visualpatchworld.baselines.experts import Expert, experts_of, opinions
 from visualpatchworld.baselines.product import Product, fit_weights, surprise, wrapped
 from visualpatchworld.baselines.study import Candidate, Method, Study
+from visualpatchworld.llm.client import Reply
 
 
 @dataclass(frozen=True)
@@ -33,21 +35,26 @@ class PoeWorld(Method):
             surprising = np.flatnonzero(surprise(product) > self.surprise_nats)
             if not len(surprising) or not study.calls_left:
                 break
-            product, calls = with_experts(self, study, product, surprising, kind)
-            newest = study.judged(wrapped(study, product), f"experts: {kind}", newest, calls)
+            reply = study.client.ask(experts_prompt(self, study, product, surprising, kind))
+            grown = with_experts(self, study, product, reply)
+            if not grown.experts:
+                # Nothing to multiply yet: the answer is written down, but it is no program.
+                study.judged(kept(code_of(reply.text)), f"no expert: {kind}", newest, (reply.call,))
+                continue
+            product = grown
+            newest = study.judged(wrapped(study, product), f"experts: {kind}", newest, (reply.call,))
             if newest.score == 1.0:
                 break
         return study.best()
 
 
-def with_experts(method: PoeWorld, study: Study, product: Product, surprising: np.ndarray, kind: str) -> tuple[Product, tuple[int, ...]]:
-    """The product with what one prompt's answer adds to it, weighted anew and pruned."""
-    reply = study.client.ask(experts_prompt(method, study, product, surprising, kind))
+def with_experts(method: PoeWorld, study: Study, product: Product, reply: Reply) -> Product:
+    """The product with what one answer adds to it, weighted anew and pruned."""
     new = [expert for expert in experts_of(reply, study.domain.scene.state_space) if expert.text not in _texts(product.experts)]
     heard = [opinions(expert, product.transitions, study.domain) for expert in new]
     speaking = [(expert, values) for expert, values in zip(new, heard, strict=True) if np.isfinite(values).any()]
     grown = product.with_experts(speaking, method.first_weight)
-    return fit_weights(grown, method.penalty).pruned(method.least_weight), (reply.call,)
+    return fit_weights(grown, method.penalty).pruned(method.least_weight)
 
 
 def experts_prompt(method: PoeWorld, study: Study, product: Product, surprising: np.ndarray, kind: str) -> str:

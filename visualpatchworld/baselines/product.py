@@ -27,6 +27,7 @@ class Product:
 
     transitions: Transitions
     names: tuple[str, ...]
+    expected: tuple[bool, ...]  # whether a program is asked to foresee the field
     differences: Float[np.ndarray, "N S"]  # true change of each field
     tolerances: Float[np.ndarray, " S"]
     experts: tuple[Expert, ...]
@@ -38,8 +39,8 @@ class Product:
         """No expert yet: every field is taken to stay as it is."""
         space = domain.scene.state_space
         changes = space.difference(transitions.after, transitions.before)
-        nothing = np.zeros((0, len(transitions)))
-        return Product(transitions, space.names, changes, field_tolerances(domain, transitions), (), np.zeros(0), nothing)
+        nothing, expected = np.zeros((0, len(transitions))), tuple(field.predicted for field in space)
+        return Product(transitions, space.names, expected, changes, field_tolerances(domain, transitions), (), np.zeros(0), nothing)
 
     def with_experts(self, new: list[tuple[Expert, np.ndarray]], weight: float) -> Product:
         """These experts besides, with a first weight."""
@@ -94,10 +95,11 @@ def _log_likelihoods(product: Product, field: int, weights: np.ndarray, opinions
 
 
 def surprise(product: Product) -> Float[np.ndarray, " N"]:
-    """-log p of what happened, of the field that surprises most."""
+    """-log p of what happened, of the field that surprises most among those that a program is asked to foresee."""
     centre = len(OFFSETS) // 2
     found = []
-    for field, name in enumerate(product.names):
+    for field in np.flatnonzero(product.expected):
+        name = product.names[field]
         members = product.of_field(name)
         opinions = _log_opinions(product, field, members)
         found.append(-_log_likelihoods(product, field, product.weights[members], opinions, members)[:, centre])

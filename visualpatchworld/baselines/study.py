@@ -104,7 +104,8 @@ class Study:
     def world(self) -> str:
         """What a model is told of the world: its objects, its state and its action, as the scene graph has them."""
         space = self.domain.scene.state_space
-        limits = f"action: a list of {self.train.actions.shape[1]} numbers in [-1, 1]"
+        parts = ", ".join(f"action[{i}]" for i in range(self.train.actions.shape[1]))
+        limits = f"The action is a list of numbers in [-1, 1]: {parts}. It has no names."
         return f"Objects:\n{objects_text(self.graph)}\n\nState:\n{state_text(space)}\n\n{limits}"
 
     def examples(self, rows: Sequence[int], transitions: Transitions | None = None, verdict: Verdict | None = None) -> list[str]:

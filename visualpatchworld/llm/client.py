@@ -116,13 +116,13 @@ class Client:
         return {"model": self.model, "messages": messages, "stream": False, **sampling}
 
     def _answer(self, index: int, body: dict[str, Any]) -> tuple[dict[str, Any], int]:
-        recorded = self.tape.recall(index, body) if self.tape else None
+        recorded = self.tape.recall(index, body) if self.tape is not None else None
         if recorded is not None:
             return recorded, 0
         if self.endpoint is None:
             raise EndpointFailed("There is no endpoint to ask; give one, or a recording that holds every call.")
         answer, retries = self.endpoint.post(body)
-        if self.tape:
+        if self.tape is not None:
             self.tape.add(index, body, answer)
         return answer, retries
 
