@@ -1,7 +1,7 @@
 """Studies on the toy domain whose model's answers are written down beforehand."""
 
+import json
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,12 +34,11 @@ class ScriptedEndpoint(Endpoint):
     """Answers in turn without a server, and keeps the prompts."""
 
     def __init__(self, answers: list[Answer]):
+        object.__setattr__(self, "url", "scripted")
         object.__setattr__(self, "answers", answers)
         object.__setattr__(self, "prompts", [])
 
     def post(self, body: dict) -> tuple[dict, int]:
-        import json
-
         self.prompts.append(body["messages"][-1]["content"])  # type: ignore[attr-defined]
         return json.loads(payload(self.answers[min(len(self.prompts), len(self.answers)) - 1])), 0  # type: ignore[attr-defined]
 
@@ -72,8 +71,3 @@ def study_of(toy: Domain) -> StudyOf:
 def prompts(study: Study) -> list[str]:
     """What the model was asked."""
     return study.client.endpoint.prompts  # type: ignore[union-attr]
-
-
-@pytest.fixture
-def toy_traces(toy_file: Path) -> Path:
-    return toy_file

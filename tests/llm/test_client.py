@@ -33,7 +33,7 @@ def test_the_budget_of_calls_and_tokens_ends_it():
         with pytest.raises(OutOfBudget, match="2 calls"):
             model.ask("d")
         model = client(server.url, budget=Budget(calls=9, tokens=20))
-        model.ask("a"), model.ask("b")
+        model.ask_many(["a", "b"])
         with pytest.raises(OutOfBudget, match="20 tokens"):
             model.ask("c")
     assert len(server.asked) == 4

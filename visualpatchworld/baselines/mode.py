@@ -17,7 +17,7 @@ def opinion_of(expert, state, action):
 
 def log_bump(distance):
     """The logarithm of an opinion so many tolerances away from the foreseen value."""
-    return math.log(0.99 * math.exp(-min(distance * distance / 0.18, 100.0)) + 0.01)
+    return math.log((1 - 1e-6) * math.exp(-min(distance * distance / 0.18, 100.0)) + 1e-6)
 
 
 def likeliest(now, tolerance, weighted):

@@ -16,7 +16,7 @@ from visualpatchworld.baselines.transitions import Transitions
 from visualpatchworld.domain import Domain
 
 # An opinion is a bump of this width around the foreseen value, over a floor that lets an expert be wrong; in tolerances of the field.
-BUMP_WIDTH, FLOOR = 0.3, 0.01
+BUMP_WIDTH, FLOOR = 0.3, 1e-6
 OFFSETS = np.arange(-20.0, 21.0)  # the values that are told apart, around the true one
 SHARE_OF_CHANGE = 0.05  # of a field's usual change, as the tolerance where no quantity measures the field
 
