@@ -159,7 +159,7 @@ def test_the_first_program_is_asked_for_again_while_it_does_not_load(study_of: S
     study = study_of([BROKEN])
     PatchWorld(num_rounds=0).search(study)
     assert [c.how for c in study.candidates] == ["first"] + ["retry"] * 5
-    assert "not Python" in prompts(study)[1]
+    assert "in `def step(state, action)`: not Python" in prompts(study)[1]
 
 
 def test_a_round_has_four_patches_and_patience_ends_the_search(study_of: StudyOf):
@@ -265,3 +265,10 @@ def test_generate_goes_on_from_the_first_lines_of_its_parent(study_of: StudyOf):
     kept = gif_mcts.beginning(GifMcts(lines_per_level=1), child)
     assert kept == "def step(state, action):\n    v = state.puck_vx + 0.3 * action[0]"
     assert gif_mcts.beginning(GifMcts(), tree.root) == "def step(state, action):"
+
+
+def test_a_model_is_shown_its_own_code_and_the_line_at_fault(study_of: StudyOf):
+    study = study_of([RAISES])
+    candidate = study.tried(study.client.ask("?"), "first", None)
+    assert candidate.code == "def step(state, action):\n    return State(state.speed, 0.0)"
+    assert candidate.problem.startswith("in `return State(state.speed, 0.0)`: AttributeError: 'State' object has no attribute 'speed'")

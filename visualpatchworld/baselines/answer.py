@@ -26,6 +26,12 @@ def program_of(answer: str, space: StateSpace, header: str) -> str:
     return "\n".join([f'"""{header}"""', "", *IMPORTS, "", "", state_text(space), "", "", kept(code)]) + "\n"
 
 
+def own_code(text: str) -> str:
+    """What a model wrote of a program: all that comes after the `State`."""
+    _, found, after = text.partition("\nclass State(NamedTuple):")
+    return re.sub(r"\A(?:[ \t]+\S.*\n|\n)*", "", after.lstrip("\n")).rstrip() if found else text
+
+
 def kept(code: str) -> str:
     """Functions, classes and constants; code that cannot be parsed stays as it is, so that its error can be told."""
     try:

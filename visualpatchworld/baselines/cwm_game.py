@@ -38,7 +38,7 @@ def first_program(method: CwmGame, study: Study) -> Candidate:
 def refine_prompt(study: Study, chosen: Candidate) -> str:
     """The code and the trace of one failing test, whatever the kind of failure."""
     row = int(study.rng.choice(np.flatnonzero(~chosen.train.right)))
-    return study.prompt("cwm_game_refine", code=chosen.text, trace=failing_trace(study, chosen, row))
+    return study.prompt("cwm_game_refine", code=chosen.code, trace=failing_trace(study, chosen, row))
 
 
 def unit_tests(study: Study, rows: list[int]) -> list[str]:

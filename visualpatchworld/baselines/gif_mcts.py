@@ -120,10 +120,10 @@ def edit_prompt(method: GifMcts, study: Study, node: Node, edit: str) -> str:
         rows = study.rng.choice(len(study.train), min(method.num_experiences, len(study.train)), replace=False).tolist()
         return study.prompt("gif_mcts_generate", study.examples(rows), beginning=beginning(method, node))
     if edit == "fix":
-        return study.prompt("fix", code=candidate.text, problem=candidate.held_out.obstacle)
+        return study.prompt("fix", code=candidate.code, problem=candidate.problem)
     wrong = np.flatnonzero(~candidate.train.right)
     rows = study.rng.choice(wrong, min(method.num_failures, len(wrong)), replace=False).tolist()
-    return study.prompt("gif_mcts_improve", study.examples(rows, verdict=candidate.train), code=candidate.text)
+    return study.prompt("gif_mcts_improve", study.examples(rows, verdict=candidate.train), code=candidate.code)
 
 
 def beginning(method: GifMcts, node: Node) -> str:

@@ -45,7 +45,7 @@ def first_program(method: PatchWorld, study: Study) -> Candidate:
     for _ in range(method.num_retries):
         if candidate.loads or not study.calls_left:
             break
-        prompt = study.prompt("fix", examples, code=candidate.text, problem=candidate.held_out.obstacle)
+        prompt = study.prompt("fix", examples, code=candidate.code, problem=candidate.problem)
         candidate = study.tried(study.client.ask(prompt), "retry", candidate)
     return candidate
 
@@ -61,7 +61,7 @@ def patch_prompt(method: PatchWorld, study: Study, parent: Candidate) -> str:
     """The code, what goes wrong with it, and the failures themselves."""
     rows = [i for cluster in clusters(study, parent).values() for i in cluster]
     failures = study.examples(rows[: method.num_failures], study.held_out, parent.held_out)
-    return study.prompt("patchworld_patch", failures, code=parent.text, diagnosis=diagnosis(study, parent))
+    return study.prompt("patchworld_patch", failures, code=parent.code, diagnosis=diagnosis(study, parent))
 
 
 def clusters(study: Study, candidate: Candidate) -> dict[tuple[str, str], list[int]]:

@@ -42,11 +42,11 @@ def first_program(method: PomdpCoder, study: Study) -> Candidate:
 def refine_prompt(method: PomdpCoder, study: Study, chosen: Candidate) -> str:
     """The code and a few transitions that are impossible under it, beside its own samples."""
     if not chosen.loads:
-        return study.prompt("fix", code=chosen.text, problem=chosen.held_out.obstacle)
+        return study.prompt("fix", code=chosen.code, problem=chosen.problem)
     impossible = np.flatnonzero(~chosen.train.right)
     rows = study.rng.choice(impossible, min(method.num_impossible, len(impossible)), replace=False).tolist()
     examples = study.examples(rows, verdict=chosen.train)
-    return study.prompt("pomdp_coder_refine", examples, code=chosen.text, coverage=f"{100 * chosen.train.score:.0f}")
+    return study.prompt("pomdp_coder_refine", examples, code=chosen.code, coverage=f"{100 * chosen.train.score:.0f}")
 
 
 def final_pick(candidates: list[Candidate]) -> Candidate | None:

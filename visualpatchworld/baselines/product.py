@@ -98,7 +98,7 @@ def surprise(product: Product) -> Float[np.ndarray, " N"]:
     """-log p of what happened, of the field that surprises most among those that a program is asked to foresee."""
     centre = len(OFFSETS) // 2
     found = []
-    for field in np.flatnonzero(product.expected):
+    for field in np.flatnonzero(product.expected).tolist():
         name = product.names[field]
         members = product.of_field(name)
         opinions = _log_opinions(product, field, members)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld import baselines
-from visualpatchworld.baselines.answer import program_of, state_text
+from visualpatchworld.baselines.answer import own_code, program_of, state_text
 from visualpatchworld.baselines.judge import Verdict, judge
 from visualpatchworld.baselines.transitions import Transitions, example, joined
 from visualpatchworld.domain import Domain
@@ -42,6 +42,18 @@ class Candidate:
     @property
     def loads(self) -> bool:
         return self.held_out.loads
+
+    @property
+    def code(self) -> str:
+        """What the model wrote, without the imports and the state that every program here begins with."""
+        return own_code(self.text)
+
+    @property
+    def problem(self) -> str:
+        """Why the program does not run; the line at fault is quoted, since a model does not see numbers of lines."""
+        number, _, said = (self.held_out.obstacle or "1: ").partition(": ")
+        lines = self.text.splitlines()[: int(number)]
+        return f"in `{lines[-1].strip()}`: {said}" if len(lines) > 1 else said
 
     def data(self) -> dict[str, Any]:
         """The candidate as a line of the search's record."""

@@ -40,13 +40,13 @@ def first_program(method: WorldCoder, study: Study) -> Candidate:
 def refine_prompt(method: WorldCoder, study: Study, chosen: Candidate) -> str:
     """The code, a few experiences that it explains and one that it does not, with its wrong prediction."""
     if not chosen.loads:
-        return study.prompt("fix", code=chosen.text, problem=chosen.held_out.obstacle)
+        return study.prompt("fix", code=chosen.code, problem=chosen.problem)
     fine = _some(study, np.flatnonzero(chosen.train.right), method.num_right)
     wrong = _some(study, np.flatnonzero(~chosen.train.right), method.num_wrong)
     return study.prompt(
         "worldcoder_refine",
         study.examples(wrong, verdict=chosen.train),
-        code=chosen.text,
+        code=chosen.code,
         right="\n".join(study.examples(fine)) or "none",
     )
 

@@ -66,7 +66,7 @@ class Sandbox:
 
     def __init__(self, program: Program, fields: Sequence[str], action_dim: int, limits: Limits = Limits()):
         screen(program)
-        self._limits, self._where = limits, program.where()
+        self._limits, self._program = limits, program
         self._folder = tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-")
         self._process: subprocess.Popen[bytes] | None = None
         self._unread = b""
@@ -137,12 +137,12 @@ class Sandbox:
     def _send(self, job: dict[str, Any], payload: bytes = b"") -> dict[str, Any]:
         """The answer to a job; `BadProgram` with the program's own error, `ProgramFailed` where it gave none."""
         if self._process is None:
-            raise ProgramFailed(f"{self._where}: the program was stopped before and is not started again.")
+            raise ProgramFailed(f"{self._program.where()}: the program was stopped before and is not started again.")
         line = json.dumps({**job, "cpu_s": self._limits.cpu_s}).encode() + b"\n"
         self._feed(line + payload, time.monotonic() + self._limits.wall_s)
         answer = self._answer(self._limits.wall_s)
         if "error" in answer:
-            raise BadProgram(f"{self._where}: {answer['error']}.")
+            raise BadProgram(f"{self._program.where(answer['line'])}: {answer['error']}.")
         return answer
 
     def _feed(self, data: bytes, deadline: float) -> None:
@@ -194,4 +194,4 @@ class Sandbox:
 
     def _fail(self, reason: str) -> None:
         self.close()
-        raise ProgramFailed(f"{self._where}: {reason}.")
+        raise ProgramFailed(f"{self._program.where()}: {reason}.")

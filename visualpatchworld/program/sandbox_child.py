@@ -51,9 +51,9 @@ def serve() -> None:
                 after, told = advance(loaded, states, actions)
                 _write(answers, {"shape": after.shape, **told}, after.tobytes())
         except MemoryError:
-            _write(answers, {"error": "MemoryError: it asked for more memory than it may have"})
+            _write(answers, {"error": "MemoryError: it asked for more memory than it may have", "line": None})
         except Exception as error:
-            _write(answers, {"error": sentence(error)})
+            _write(answers, {"error": told_of(error), "line": line_of(error)})
 
 
 def load(text: str, fields: list[str], action_dim: int) -> Loaded:
@@ -143,13 +143,23 @@ def _namespace(module: ast.Module, builtins: Mapping[str, Any]) -> dict[str, Any
 
 
 def sentence(error: BaseException) -> str:
-    """An error in one line, with the program's line that it came through."""
+    """An error of one state, with the program's line that it came through."""
+    line = line_of(error)
+    return told_of(error) if line is None else f"line {line}: {told_of(error)}"
+
+
+def told_of(error: BaseException) -> str:
+    """An error in one short line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:LONGEST_SENTENCE]
+
+
+def line_of(error: BaseException) -> int | None:
+    """The innermost line of the program that an error came through."""
     line, trace = None, error.__traceback__
     while trace is not None:
         line = trace.tb_lineno if trace.tb_frame.f_globals.get("__name__") == "world_model" else line
         trace = trace.tb_next
-    where = "" if line is None else f"line {line}: "
-    return f"{where}{type(error).__name__}: {' '.join(str(error).split())}"[:LONGEST_SENTENCE]
+    return line
 
 
 def _read(stream: BinaryIO, shape: list[int]) -> np.ndarray:
