@@ -8,7 +8,10 @@ import pytest
 import visualpatchworld
 
 QUOTED = json.loads((Path(visualpatchworld.__file__).parent / "bench" / "quoted.json").read_text(encoding="utf-8"))
-TABLES = "main envs cases hybrid-cost induction ablation sim-assist perception landscape cube-ladder reacher-metrics two-room-landscape multiseed"
+TABLES = (
+    "main envs cases hybrid-cost induction ablation sim-assist perception landscape cube-ladder reacher-metrics two-room-landscape "
+    "multiseed"
+)
 
 
 def test_every_table_of_the_protocol_is_there_with_its_source():

@@ -9,6 +9,7 @@ import typer
 
 from visualpatchworld.cli._options import AsJson, DomainOption, TraceFile, View
 from visualpatchworld.cli._show import progress, show
+from visualpatchworld.cli._vlm import CalibrationFile, Calls, EndpointUrl, ModelName, Record, Replay, vlm_extractor
 from visualpatchworld.domain import load_domain
 from visualpatchworld.output import write_lines
 
@@ -19,6 +20,12 @@ def export(
     view: View,
     out: Annotated[Path, typer.Option(metavar="FILE.jsonl", help="JSON lines to write, one episode per line.")],
     stride: Annotated[int, typer.Option(min=1, help="Steps between the two graphs, and raw actions in a macro-action.")] = 5,
+    endpoint: EndpointUrl = None,
+    model: ModelName = None,
+    record: Record = None,
+    replay: Replay = None,
+    calls: Calls = 1000,
+    calibration: CalibrationFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Export episodes as transitions: scene graph, macro-action, scene graph.
@@ -30,7 +37,8 @@ def export(
 
     world = load_domain(domain)
     recorded = read_traces(traces, world)
-    with progress(exported(recorded, world, view=view, stride=stride), "exporting", len(recorded.episodes)) as lines:
+    asked = vlm_extractor(world, endpoint, model, record, replay, calls, calibration) if view == "vlm" else None
+    with progress(exported(recorded, world, view=view, stride=stride, vlm=asked), "exporting", len(recorded.episodes)) as lines:
         write_lines(out, lines)
     transitions = sum((len(episode) - 1) // stride for episode in recorded.episodes)
     result = {"domain": world.name, "view": view, "stride": stride, "episodes": len(recorded.episodes), "transitions": transitions}

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.errors import VpwError
+from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.scene.vlm import VlmExtractor
 from visualpatchworld.trace.episode import Episode, Traces
 
 
-def export(traces: Traces, domain: Domain, *, view: str, stride: int) -> Iterator[str]:
+def export(traces: Traces, domain: Domain, *, view: str, stride: int, vlm: VlmExtractor | None = None) -> Iterator[str]:
     """One line per episode; a macro-action is exactly the `stride` raw actions between its two graphs."""
     for episode in traces.episodes:
-        yield json.dumps(_record(traces, domain, episode, view, stride)) + "\n"
+        yield json.dumps(_record(traces, domain, episode, view, stride, vlm)) + "\n"
 
 
 def check_view(domain: Domain, view: str) -> None:
@@ -30,9 +31,19 @@ def scene_graph(traces: Traces, domain: Domain, episode: Episode, step: int, *, 
     return domain.scene.oracle(episode.states[step], traces.constants, step=step)
 
 
-def _record(traces: Traces, domain: Domain, episode: Episode, view: str, stride: int) -> dict[str, Any]:
+def asked_graph(traces: Traces, episode: Episode, step: int, vlm: VlmExtractor) -> SceneGraph:
+    """The graph of one recorded moment as a vision-language model sees its picture."""
+    if episode.frames is None:
+        raise BadTrace(f"'{traces.path}' holds no pictures; collect it with --pixels.")
+    return vlm.read(episode.frames[step], step=step)
+
+
+def _record(traces: Traces, domain: Domain, episode: Episode, view: str, stride: int, vlm: VlmExtractor | None) -> dict[str, Any]:
     steps = range(0, len(episode), stride)
-    graphs = {step: scene_graph(traces, domain, episode, step, view=view).data() for step in steps}
+    if vlm is not None:
+        graphs = {step: asked_graph(traces, episode, step, vlm).data() for step in steps}
+    else:
+        graphs = {step: scene_graph(traces, domain, episode, step, view=view).data() for step in steps}
     transitions = [
         {"t": t, "before": graphs[t], "action": episode.actions[t : t + stride].tolist(), "after": graphs[t + stride]}
         for t in steps
