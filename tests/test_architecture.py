@@ -21,6 +21,7 @@ LAYERS = [
     ["simulator"],
     ["graphics", "engine_pool"],
     ["sketch"],
+    ["plan.planner"],
     ["domain"],
     ["registry"],
     ["trace"],

@@ -16,6 +16,7 @@ import numpy as np
 
 from visualpatchworld import domains as _bundled
 from visualpatchworld.errors import UnknownName
+from visualpatchworld.plan.planner import Planner
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.template import SceneTemplate
 from visualpatchworld.scene.tool.look import Look
@@ -32,6 +33,9 @@ Policy = Callable[[], np.ndarray | None]
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 # Whether states meet goals: two arrays of shape (..., S) to a boolean one of shape (...).
 Metric = Callable[[np.ndarray, np.ndarray], np.ndarray]
+# What a future costs, lower is better: states (*B H S) and a goal (S) to an array of shape (*B). Written with operators and array
+# methods alone, so that numpy and JAX arrays both do.
+Cost = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,9 @@ class Domain:
     probe_tolerances: Mapping[str, float]  # largest error of a quantity with which a probe counts as explained
     transition_tolerances: Mapping[str, float]  # largest error of a quantity with which one predicted step counts as right
     horizon: int  # steps that programs are fitted to foresee
+    cost: Cost  # what a planner minimises
+    planner: Planner  # frozen: the same for every scoring model
+    budget_per_offset: int  # steps a task allows for each step that lies between its start and its goal
 
     def make(self, vary: Mapping[str, object] | None = None) -> Simulator:
         """A simulator of this domain, with some of its constants changed."""

@@ -27,10 +27,15 @@ Vary = Annotated[
 
 def varied_constants(domain: Domain, vary: Sequence[str] | None) -> Constants:
     """The domain's constants with the changes that `--vary` asks for."""
-    changes = {}
+    return domain.constants.varied(changes(vary))
+
+
+def changes(vary: Sequence[str] | None) -> dict[str, str]:
+    """What `--vary` asks for, by name."""
+    asked = {}
     for change in vary or ():
         name, equals, value = change.partition("=")
         if not equals:
             raise BadConstant(f"--vary takes NAME=VALUE, not '{change}'.")
-        changes[name] = value
-    return domain.constants.varied(changes)
+        asked[name] = value
+    return asked

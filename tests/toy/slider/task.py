@@ -1,5 +1,7 @@
 """What counts as success for the slider, and how far a predicted state is from the true one."""
 
+from typing import Any
+
 import numpy as np
 
 SUCCESS_M = 0.1
@@ -13,6 +15,11 @@ def puck_m(state: np.ndarray, other: np.ndarray) -> np.ndarray:
 def at_goal(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
     """The puck is near its goal; its velocity does not matter."""
     return puck_m(state, goal) < SUCCESS_M
+
+
+def cost(states: Any, goal: Any) -> Any:
+    """The least distance from its goal that the puck ever has."""
+    return abs(states[..., 0] - goal[0]).min(-1)
 
 
 METRICS = {"at_goal": at_goal}

@@ -23,4 +23,7 @@ DOMAIN = Domain(
     probe_tolerances=settings.PROBE_TOLERANCES,
     transition_tolerances=settings.TRANSITION_TOLERANCES,
     horizon=settings.HORIZON,
+    cost=task.cost,
+    planner=settings.PLANNER,
+    budget_per_offset=settings.BUDGET_PER_OFFSET,
 )

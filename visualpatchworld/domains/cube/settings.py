@@ -1,5 +1,7 @@
 """Tuned values of Cube, each with its reason."""
 
+from visualpatchworld.plan.planner import Shooting
+
 EPISODE_STEPS = 200  # as upstream's episodes
 
 HORIZON = 5  # steps that programs are fitted to foresee: the planner's
@@ -10,3 +12,7 @@ PROBE_TOLERANCES = {"effector_m": 0.015, "block_m": 0.02}
 
 # One predicted step counts as right within a twentieth of the success radius; the hand is held to the same as the block it carries.
 TRANSITION_TOLERANCES = {"effector_m": 0.002, "block_m": 0.002}
+
+# The paper's library: 400 macros of 5 actions from the training episodes, the best executed to its end.
+PLANNER = Shooting(macros=400, horizon=5, execute=5)
+BUDGET_PER_OFFSET = 4  # steps allowed for each step that lies between start and goal; the paper allows 100 for 25

@@ -1,5 +1,7 @@
 """Tuned values of PushT, each with its reason."""
 
+from visualpatchworld.plan.planner import CEM
+
 EPISODE_STEPS = 125  # four or five pushes with the ways between them; human demonstrations have about as many
 
 # A probe counts as explained while its errors stay below these: a twentieth of the success radius, and of its angle.
@@ -9,3 +11,7 @@ HORIZON = 25  # steps that programs are fitted to foresee: the planner's
 
 # One predicted step counts as right within a twentieth of the success radius, and of its angle.
 TRANSITION_TOLERANCES = {"agent_px": 1.0, "block_px": 1.0, "angle_rad": 0.0175}
+
+# The paper's budget: 600 samples, 15 rounds, 5 blocks of 5 actions, all executed. Half of full action is the spread of a person's actions.
+PLANNER = CEM(samples=600, iterations=15, elites=60, horizon=25, execute=25, spread=0.5)
+BUDGET_PER_OFFSET = 2  # steps allowed for each step that lies between start and goal

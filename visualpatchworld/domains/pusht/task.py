@@ -1,5 +1,7 @@
 """What counts as success in PushT, and how far a predicted state is from the true one."""
 
+from typing import Any
+
 import numpy as np
 
 SUCCESS_PX = 20.0
@@ -24,6 +26,14 @@ def angle_rad(state: np.ndarray, other: np.ndarray) -> np.ndarray:
 def pose_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
     """Agent and block together within the success distance of their goals, and the block turned as its goal is."""
     return (np.linalg.norm(state[..., 0:4] - goal[..., 0:4], axis=-1) < SUCCESS_PX) & (angle_rad(state, goal) < SUCCESS_RAD)
+
+
+def cost(states: Any, goal: Any) -> Any:
+    """The least that a future ever lacks of its goal, in success radii: of agent and block together, and of the block's angle."""
+    places, turns = states[..., 0:4] - goal[0:4], states[..., 4] - goal[4]
+    away = (places**2).sum(-1) ** 0.5 / SUCCESS_PX
+    turned = abs((turns + np.pi) % (2 * np.pi) - np.pi) / SUCCESS_RAD
+    return (away + turned).min(-1)
 
 
 METRICS = {"pose_match": pose_match}

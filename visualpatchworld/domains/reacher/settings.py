@@ -1,5 +1,7 @@
 """Tuned values of Reacher, each with its reason."""
 
+from visualpatchworld.plan.planner import CEM
+
 EPISODE_STEPS = 200  # as upstream's episodes
 
 # A probe counts as explained while the fingertip's error stays below a twenty-fifth of the success radius; the wrong forms are off by
@@ -10,3 +12,7 @@ HORIZON = 12  # steps that programs are fitted to foresee: the planner's
 
 # One predicted step counts as right within a twentieth of the success radius, and of the joints' own.
 TRANSITION_TOLERANCES = {"finger_m": 0.0025, "q_rad": 0.0025}
+
+# The paper's frame-level planner: one step ahead, executed, and again; the first draw covers all torques.
+PLANNER = CEM(samples=300, iterations=10, elites=30, horizon=1, execute=1, spread=0.7)
+BUDGET_PER_OFFSET = 2  # steps allowed for each step that lies between start and goal

@@ -1,5 +1,7 @@
 """What counts as success in Reacher, and how far a predicted state is from the true one."""
 
+from typing import Any
+
 import numpy as np
 
 SUCCESS_M = 0.05
@@ -26,6 +28,11 @@ def finger_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
 def qpos_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
     """Both joints are within the success angle of the goal's, without wrapping."""
     return q_rad(state, goal) < SUCCESS_RAD
+
+
+def cost(states: Any, goal: Any) -> Any:
+    """The fingertip's distance from its goal in the end."""
+    return ((states[..., -1, FINGER] - goal[FINGER]) ** 2).sum(-1) ** 0.5
 
 
 METRICS = {"finger_match": finger_match, "qpos_match": qpos_match}

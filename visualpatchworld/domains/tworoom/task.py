@@ -1,5 +1,7 @@
 """What counts as success in Two-room, and how far a predicted state is from the true one."""
 
+from typing import Any
+
 import numpy as np
 
 SUCCESS_PX = 16.0
@@ -13,6 +15,11 @@ def agent_px(state: np.ndarray, other: np.ndarray) -> np.ndarray:
 def at_goal(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
     """The agent is within the success radius of its goal."""
     return agent_px(state, goal) < SUCCESS_PX
+
+
+def cost(states: Any, goal: Any) -> Any:
+    """The least distance from its goal that the agent ever has."""
+    return ((states - goal) ** 2).sum(-1).min(-1) ** 0.5
 
 
 METRICS = {"at_goal": at_goal}

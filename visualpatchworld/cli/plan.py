@@ -1,0 +1,89 @@
+"""`vpw plan`: act with a program, and measure how often that succeeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from visualpatchworld.bench.cell import Observe
+from visualpatchworld.cli._options import AsJson, DomainName, Vary, changes
+from visualpatchworld.cli._show import progress, show
+from visualpatchworld.domain import load_domain
+from visualpatchworld.errors import UnknownName, VpwError
+
+# Episodes that tasks are drawn from when no file is given; a seed that nobody is likely to have collected training episodes with.
+TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
+
+
+def plan(
+    domain: DomainName,
+    program: Annotated[Path | None, typer.Option(metavar="FILE.py", help="A world model; not needed with --score simulator.")] = None,
+    observe: Annotated[
+        Observe, typer.Option(help="What the planner is told: the simulator's state, or what is read off frames.")
+    ] = "oracle",
+    score: Annotated[str, typer.Option(metavar="[induced|hybrid|simulator]", help="Who foresees candidate plans.")] = "induced",
+    traces: Annotated[
+        Path | None, typer.Option(metavar="FILE.h5", help="Episodes whose last fifth holds the tasks; collected when not given.")
+    ] = None,
+    episodes: Annotated[int, typer.Option(min=1, metavar="N", help="How many tasks.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same tasks and draws.")] = 42,
+    offset: Annotated[int, typer.Option(min=1, help="Steps from start to goal.")] = 25,
+    metric: Annotated[str | None, typer.Option(help="What counts as success; the domain's main metric when not given.")] = None,
+    method: Annotated[str, typer.Option(help="Name of the method that the results are kept under.")] = "vpw",
+    results: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results are kept; a run goes on where it stopped.")] = None,
+    video: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write films of the first tasks there.")] = None,
+    vary: Vary = None,
+    as_json: AsJson = False,
+) -> None:
+    """Plan from starts to goals of episodes that were not fitted to; acting is always in the true simulator.
+
+    Example: vpw plan DOMAIN --program world_model.py
+    """
+    from visualpatchworld.bench.measure import Request, measure, measure_floors, report
+    from visualpatchworld.cli._compiled import keep_compiled
+    from visualpatchworld.cli._success import success_table
+    from visualpatchworld.output import make_folder
+    from visualpatchworld.program.program import load_program
+    from visualpatchworld.trace.collect import collect
+    from visualpatchworld.trace.read import read_traces
+
+    keep_compiled(all_cores=True)
+    world = load_domain(domain)
+    if score not in ("induced", "hybrid", "simulator"):
+        raise UnknownName("way to score", score, ("induced", "hybrid", "simulator"))
+    if metric is not None and metric not in world.metrics:
+        raise UnknownName("metric", metric, world.metrics)
+    if program is None and score != "simulator":
+        raise VpwError(f"Scoring '{score}' needs --program FILE.py; `vpw induce {world.name}` makes one.")
+    model = None if program is None else load_program(program, world.scene.state_space, world.layout.action.width)
+    constants = world.constants.varied(changes(vary))
+    folder = make_folder(results or Path("runs") / world.name / "results")
+    if traces is not None:
+        seen = read_traces(traces, world).episodes
+    else:
+        with progress(
+            collect(world, constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED, pixels=False), "episodes", TASK_EPISODES
+        ) as new:
+            seen = tuple(new)
+    request = Request(
+        domain=world,
+        constants=constants,
+        vary=changes(vary),
+        program=None if score == "simulator" else model,
+        method="engine" if score == "simulator" else method,
+        observe=observe,
+        score=score,
+        episodes=seen,
+        source="collected" if traces is None else traces.stem,
+        count=episodes,
+        offset=offset,
+        seed=seed,
+        metric=metric or next(iter(world.metrics)),
+    )
+    floors = measure_floors(folder, request)
+    with progress(measure(folder, request), "planning", episodes) as done:
+        outcomes = list(done)
+    result = report(request, outcomes, floors) | {"program": None if program is None else str(program), "results": str(folder)}
+    show(result, as_json, success_table([result]))

@@ -1,0 +1,1 @@
+"""Stage 4: acting with a program in receding-horizon control."""

@@ -1,0 +1,104 @@
+"""Receding-horizon control: plan, execute the first steps in the true world, look again, plan anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from visualpatchworld.plan.cem import Search, cem_search
+from visualpatchworld.plan.observer import Observer
+from visualpatchworld.plan.planner import CEM, Planner
+from visualpatchworld.plan.scorer import Scorer
+from visualpatchworld.plan.shooting import cut_macros, shooting_search
+from visualpatchworld.simulator import Simulator
+
+
+@dataclass(frozen=True)
+class PlanMade:
+    """One plan of an attempt: when, from what, what it was to cost, and what it took to make."""
+
+    step: int
+    state: Float[np.ndarray, " S"]  # as observed
+    actions: Float[np.ndarray, "H A"]
+    cost: float
+    seconds: float
+    engine_rollouts: int
+    non_finite: int
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What happened on the way from a start to a goal; the attempt ends at the first success."""
+
+    success: bool
+    solved_at_start: bool
+    states: Float[np.ndarray, "T+1 S"]
+    actions: Float[np.ndarray, "T A"]
+    plans: tuple[PlanMade, ...]
+
+
+def make_search(planner: Planner, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
+    """The planner made ready: compiled once, with its library cut from the training episodes where it has one."""
+    if isinstance(planner, CEM):
+        return cem_search(planner, scorer)
+    return shooting_search(cut_macros(training_actions, planner, rng), scorer)
+
+
+def control(
+    world: Simulator,
+    goal: Float[np.ndarray, " S"],
+    meets: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    budget: int,
+    observer: Observer,
+    planner: Planner,
+    search: Search,
+    seed: int,
+) -> Attempt:
+    """Act in `world` from where it is until it meets the goal or the budget of steps is spent."""
+    states, actions, plans = [world.observe()], [], []
+    success = solved_at_start = bool(meets(states[0], goal))
+    observer.begin(world, goal)
+    start = np.zeros((planner.horizon, world.action_dim))
+    key = jax.random.key(seed)
+    while not success and len(actions) < budget:
+        key, plan_key = jax.random.split(key)
+        began = time.perf_counter()
+        situation = observer.situation(world)
+        found = search(situation, start, plan_key)
+        seconds = time.perf_counter() - began
+        made = PlanMade(len(actions), situation.state, found.actions, found.cost, seconds, found.engine_rollouts, found.non_finite)
+        plans.append(made)
+        executed = found.actions[: min(planner.execute, budget - len(actions))]
+        for i, action in enumerate(executed):
+            world.step(action)
+            actions.append(action)
+            states.append(world.observe())
+            success = bool(meets(states[-1], goal))
+            if success:
+                break
+            observer.watch(world, len(executed) - i - 1)
+        if isinstance(planner, CEM) and planner.warm_start:
+            start = np.concatenate([found.actions[planner.execute :], np.zeros((planner.execute, world.action_dim))])
+    return Attempt(success, solved_at_start, np.array(states), np.array(actions).reshape(-1, world.action_dim), tuple(plans))
+
+
+def follow(
+    world: Simulator,
+    goal: Float[np.ndarray, " S"],
+    meets: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    actions: Float[np.ndarray, "T A"],
+) -> Attempt:
+    """Execute given actions until the goal is met: the floors, resting and acting at random."""
+    states, success = [world.observe()], bool(meets(world.observe(), goal))
+    solved_at_start, taken = success, 0
+    while not success and taken < len(actions):
+        world.step(actions[taken])
+        taken += 1
+        states.append(world.observe())
+        success = bool(meets(states[-1], goal))
+    return Attempt(success, solved_at_start, np.array(states), actions[:taken], ())
