@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from visualpatchworld.program import sandbox as sandboxes_module
 from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.program.sandbox import FOLDER_PREFIX, Limits, Sandbox
 
@@ -64,6 +65,8 @@ TOP = {
     "monkey-patching math": ("math.pi = 3", "nothing outside may be changed"),
     "deleting": ("del np.sin", "nothing outside may be changed"),
     "randomness": ("np.random.seed(1)", r"may not reach '\.random'"),
+    "match patterns": ("match ():\n    case object(__class__=kind): pass", "match statements"),
+    "a name for the builtins": ("import math as __builtins__", "may not use '__builtins__'"),
     "async": ("async def f(): pass", "async functions"),
     "exit": ("raise SystemExit", "NameError"),
     "deep nesting": ("x = " + "-" * 50_000 + "1", "not Python"),
@@ -269,6 +272,19 @@ def test_hidden_fields_begin_at_their_defaults():
     with Sandbox(Program(text), FIELDS, ACTION_DIM) as sandbox:
         rolled = sandbox.rollouts(np.zeros(2), np.zeros((1, 3, ACTION_DIM)))
     assert rolled[0, :, 0].tolist() == [3.0, 4.0, 5.0]
+
+
+NONSENSE = {"no JSON": "'['", "another JSON": "7", "nested deeply": "'[' * 20_000", "a flood": "'x' * 10**6"}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_nonsense_from_the_process_is_one_sentence(name: str, monkeypatch: pytest.MonkeyPatch):
+    """A program that had broken out of everything could still only write into the pipe."""
+    monkeypatch.setattr(sandboxes_module, "CHILD", f"print({NONSENSE[name]}, flush=True); input()")
+    before = started()
+    with pytest.raises(BadProgram, match=r"no answer|longer than any answer"):
+        Sandbox(Program(HEAD + "def step(state, action):\n    return state\n"), FIELDS, ACTION_DIM, QUICK)
+    assert started() == before
 
 
 def test_a_stopped_program_stays_stopped():

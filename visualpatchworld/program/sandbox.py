@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from jaxtyping import Float
@@ -36,6 +36,7 @@ ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "LANG": "C.U
 LONGEST_LINE = 65_536  # bytes of an answer before its numbers
 START_S = 30.0
 FOLDER_PREFIX = "vpw-sandbox-"
+NONSENSE = "what came out of the program's process is no answer"
 
 
 class ProgramFailed(BadProgram):
@@ -69,10 +70,10 @@ class Sandbox:
         self._limits, self._program = limits, program
         self._folder = tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-")
         self._process: subprocess.Popen[bytes] | None = None
-        self._unread = b""
+        self._unread, self._deadline = b"", time.monotonic() + START_S
         try:
             self._process = self._start()
-            self.protections: tuple[str, ...] = tuple(self._answer(START_S)["protections"])
+            self.protections: tuple[str, ...] = tuple(self._answer().get("protections", ()))
             self._send({"do": "load", "text": program.text, "fields": list(fields), "action_dim": action_dim})
         except BaseException:
             self.close()
@@ -99,12 +100,14 @@ class Sandbox:
         job = {"do": "roll", "shapes": [values.shape for values in arrays]}
         wanted = (actions.shape[0], *np.shape(states))
         told = self._send(job, b"".join(values.tobytes() for values in arrays))
-        payload = self._bytes(8 * int(np.prod(wanted)), time.monotonic() + self._limits.wall_s)
-        after = np.frombuffer(payload, np.float64).reshape(wanted)
-        num_steps = int(np.prod(wanted[:2]))
-        way = "batched" if told["num_together"] == num_steps else "mixed" if told["num_together"] else "one by one"
-        failures = {int(lane): str(sentence) for lane, sentence in told["failures"].items()}
-        return Prediction(after, failures, int(told["num_failed"]), way)
+        after = np.frombuffer(self._bytes(8 * int(np.prod(wanted))), np.float64).reshape(wanted)
+        try:
+            failures = {int(lane): str(sentence) for lane, sentence in told["failures"].items()}
+            num_failed, num_together = int(told["num_failed"]), int(told["num_together"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self._fail(NONSENSE)
+        way = "batched" if num_together == int(np.prod(wanted[:2])) else "mixed" if num_together else "one by one"
+        return Prediction(after, failures, num_failed, way)
 
     def close(self) -> None:
         """End the process with all it may have started, and remove its folder."""
@@ -139,50 +142,57 @@ class Sandbox:
         if self._process is None:
             raise ProgramFailed(f"{self._program.where()}: the program was stopped before and is not started again.")
         line = json.dumps({**job, "cpu_s": self._limits.cpu_s}).encode() + b"\n"
-        self._feed(line + payload, time.monotonic() + self._limits.wall_s)
-        answer = self._answer(self._limits.wall_s)
+        self._deadline = time.monotonic() + self._limits.wall_s
+        self._feed(line + payload)
+        answer = self._answer()
         if "error" in answer:
-            raise BadProgram(f"{self._program.where(answer['line'])}: {answer['error']}.")
+            line = answer.get("line")
+            raise BadProgram(f"{self._program.where(line if isinstance(line, int) else None)}: {answer['error']}.")
         return answer
 
-    def _feed(self, data: bytes, deadline: float) -> None:
+    def _feed(self, data: bytes) -> None:
         assert self._process is not None and self._process.stdin is not None
         stream, view = self._process.stdin.fileno(), memoryview(data)
         while view:
-            self._wait(stream, selectors.EVENT_WRITE, deadline)
+            self._wait(stream, selectors.EVENT_WRITE)
             try:
                 view = view[os.write(stream, view) :]
             except (BrokenPipeError, BlockingIOError):
                 self._fail_if_ended()
 
-    def _answer(self, wall_s: float) -> dict[str, Any]:
-        deadline = time.monotonic() + wall_s
+    def _answer(self) -> dict[str, Any]:
         while b"\n" not in self._unread:
             if len(self._unread) > LONGEST_LINE:
                 self._fail("the program's answer was longer than any answer can be")
-            self._receive(deadline)
+            self._receive()
         line, _, self._unread = self._unread.partition(b"\n")
-        return json.loads(line)
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            self._fail(NONSENSE)
+        if not isinstance(answer, dict):
+            self._fail(NONSENSE)
+        return answer
 
-    def _bytes(self, count: int, deadline: float) -> bytes:
+    def _bytes(self, count: int) -> bytes:
         while len(self._unread) < count:
-            self._receive(deadline)
+            self._receive()
         found, self._unread = self._unread[:count], self._unread[count:]
         return found
 
-    def _receive(self, deadline: float) -> None:
+    def _receive(self) -> None:
         assert self._process is not None and self._process.stdout is not None
         stream = self._process.stdout.fileno()
-        self._wait(stream, selectors.EVENT_READ, deadline)
+        self._wait(stream, selectors.EVENT_READ)
         data = os.read(stream, 1 << 20)
         if not data:
             self._fail_if_ended()
         self._unread += data
 
-    def _wait(self, stream: int, event: int, deadline: float) -> None:
+    def _wait(self, stream: int, event: int) -> None:
         with selectors.DefaultSelector() as selector:
             selector.register(stream, event)
-            if not selector.select(max(deadline - time.monotonic(), 0)):
+            if not selector.select(max(self._deadline - time.monotonic(), 0)):
                 self._fail(f"the program did not finish within {self._limits.wall_s:g} s and was stopped")
 
     def _fail_if_ended(self) -> None:
@@ -192,6 +202,6 @@ class Sandbox:
             reasons = {-signal.SIGXCPU: f"used more than {self._limits.cpu_s:g} s of processor time", -signal.SIGSEGV: "crashed"}
             self._fail(f"the program {reasons.get(status, f'ended its process (status {status})')} and was stopped")
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, reason: str) -> NoReturn:
         self.close()
         raise ProgramFailed(f"{self._program.where()}: {reason}.")

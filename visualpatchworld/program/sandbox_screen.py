@@ -34,6 +34,7 @@ FORBIDDEN_STATEMENTS = {
     ast.YieldFrom: "generators",
     ast.Global: "global names that change",
     ast.With: "with blocks",
+    ast.Match: "match statements",  # their patterns read attributes by name
 }
 
 
@@ -66,6 +67,8 @@ def _offence(node: ast.AST, is_docstring: bool) -> str | None:
         return f"a program may not use '{node.id}'"
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and _is_dunder(node.name):
         return f"a program may not define '{node.name}'"
+    if isinstance(node, ast.alias) and _is_dunder(node.asname or ""):
+        return f"a program may not use '{node.asname}'"
     if isinstance(node, (ast.arg, ast.keyword)) and node.arg is not None and _is_dunder(node.arg):
         return f"a program may not use '{node.arg}'"
     if isinstance(node, ast.ClassDef) and node.keywords:
