@@ -28,6 +28,7 @@ def test_the_product_is_found_and_keeps_the_contract(study_of: StudyOf):
     study = study_of(["no code", WRONG, SILENT, RIGHT])
     found = PoeWorld().search(study)
     assert found is not None and found.score == 1.0
+    assert found.held_out.way == "batched"
     Program(found.text).check(study.domain.scene.state_space, 1)
     assert [c.how for c in study.candidates] == ["no expert: action", "no expert: momentum", "no expert: contact", "experts: constraint"]
 
@@ -55,14 +56,14 @@ def test_functions_foresee_the_field_they_are_named_after(study_of: StudyOf):
     assert experts_of(reply("```python\ndef puck_x(state\n```"), space) == []
 
 
-def test_an_expert_that_says_nothing_or_fails_abstains(study_of: StudyOf):
+def test_an_expert_that_says_nothing_abstains_and_one_that_fails_is_not_heard(study_of: StudyOf):
     study = study_of([])
-    body = "if action[0] > 0:\n        return None\n    if action[0] < -0.5:\n        return state.nowhere\n    return 7"
-    text = f"def puck_x(state, action):\n    {body}"
+    text = "def puck_x(state, action):\n    if action[0] > 0:\n        return None\n    return 7"
     found = opinions(Expert("puck_x", "puck_x", text), study.train, study.domain)
-    push = study.train.actions[:, 0]
-    assert np.array_equal(np.isfinite(found), (push <= 0) & (push >= -0.5))
+    assert np.array_equal(np.isfinite(found), study.train.actions[:, 0] <= 0)
     assert set(found[np.isfinite(found)]) == {7.0}
+    failing = Expert("puck_x", "puck_x", text.replace("return 7", "return state.nowhere"))
+    assert np.isnan(opinions(failing, study.train, study.domain)).all()
 
 
 def product_of(study_of: StudyOf, *texts: str) -> Product:

@@ -49,13 +49,14 @@ def field_of(name: str, space: StateSpace) -> str | None:
 
 
 def opinions(expert: Expert, transitions: Transitions, domain: Domain) -> Float[np.ndarray, " N"]:
-    """What an expert foresees for each transition; NaN where it says nothing or fails."""
+    """What an expert foresees for each transition, NaN where it says nothing; one that fails anywhere is not heard at all."""
     space = domain.scene.state_space
     head = "\n".join([*IMPORTS, state_text(space)])
     step = f"value = EXPERT(state, action)\n    return state._replace({expert.field}=float('nan') if value is None else value)"
     text = f"{head}\n{expert.factory('made')}\nEXPERT = made()\ndef step(state, action):\n    {step}\n"
     try:
         with Sandbox(Program(text), space.names, transitions.actions.shape[1], LIMITS) as sandbox:
-            return sandbox.predict(transitions.before, transitions.actions).states[0][:, space.names.index(expert.field)]
+            heard = sandbox.predict(transitions.before, transitions.actions)
     except BadProgram:
         return np.full(len(transitions), np.nan)
+    return heard.states[0][:, space.names.index(expert.field)] if not heard.num_failed else np.full(len(transitions), np.nan)
