@@ -54,6 +54,8 @@ def scripted(answers: Sequence[Answer], *, seconds: float = 0.0) -> Iterator[Scr
         def _send(self, status: int, content: bytes) -> None:
             self.send_response(status)
             self.send_header("Retry-After", "0")
+            if status in (301, 302, 307):
+                self.send_header("Location", "/elsewhere")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

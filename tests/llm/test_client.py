@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from scripted_server import scripted
 
+from visualpatchworld.errors import CannotWrite
 from visualpatchworld.llm.client import Budget, Client, OutOfBudget, Price, Usage
 from visualpatchworld.llm.endpoint import Endpoint, EndpointFailed
 from visualpatchworld.llm.tape import BadRecording, Tape
@@ -58,7 +59,8 @@ def test_what_does_not_pass_ends_in_one_sentence(answer: object, sentence: str):
 
 
 @pytest.mark.parametrize(
-    ("answer", "sentence"), [(401, "refused: HTTP 401"), ({"choices": []}, "OpenAI-compatible"), ({"a": 1}, "OpenAI-compatible")]
+    ("answer", "sentence"),
+    [(401, "refused: HTTP 401"), (302, "refused: HTTP 302"), ({"choices": []}, "OpenAI-compatible"), ({"a": 1}, "OpenAI-compatible")],
 )
 def test_what_can_not_get_better_is_not_tried_again(answer: object, sentence: str):
     with scripted([answer]) as server, pytest.raises(EndpointFailed, match=sentence):  # type: ignore[list-item]
@@ -132,6 +134,17 @@ def test_an_interrupted_recording_goes_on_where_it_stopped(tmp_path: Path):
         assert [model.ask("a").text, model.ask("b").text] == ["one", "two"]
         assert len(server.asked) == 1
     assert len(Tape(path, "replay")) == 2
+
+
+def test_a_recording_that_can_not_be_written_is_told_before_anything_is_asked(tmp_path: Path):
+    with pytest.raises(CannotWrite, match="no folder"):
+        Tape(tmp_path / "nowhere" / "calls.jsonl", "record")
+
+
+def test_a_password_in_the_address_is_refused_and_not_repeated():
+    with pytest.raises(EndpointFailed, match="put the key into VPW_API_KEY") as failure:
+        client("http://me:secret@127.0.0.1:9/v1")
+    assert "secret" not in str(failure.value)
 
 
 def test_recordings_that_are_none(tmp_path: Path):

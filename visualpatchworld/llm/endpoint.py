@@ -10,6 +10,7 @@ import json
 import os
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ class Endpoint:
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
+        if "@" in urllib.parse.urlsplit(self.url).netloc:
+            raise EndpointFailed(f"An endpoint's URL is shown and written down; put the key into {KEY_VARIABLES[0]}, not into the URL.")
         if not self.url.startswith(("http://", "https://")):
             raise EndpointFailed(f"An endpoint is a URL such as http://127.0.0.1:8080/v1, not '{self.url}'.")
 
@@ -57,7 +60,7 @@ class Endpoint:
     def _post(self, body: dict[str, Any]) -> dict[str, Any]:
         request = urllib.request.Request(f"{self.url.rstrip('/')}/chat/completions", json.dumps(body).encode(), _headers())
         try:
-            with urllib.request.urlopen(request, timeout=self.timeout_s) as response:
+            with _OPENER.open(request, timeout=self.timeout_s) as response:
                 text = response.read(LONGEST_ANSWER + 1)
         except urllib.error.HTTPError as error:
             reason = f"HTTP {error.code} ({_without_key(_page(error))})"
@@ -67,6 +70,16 @@ class Endpoint:
         except (OSError, http.client.HTTPException) as error:
             raise _TryAgain(_without_key(str(getattr(error, "reason", error)) or type(error).__name__)) from None
         return _parsed(text)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """An endpoint that points elsewhere is refused: the key would go there too."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 class _TryAgain(Exception):

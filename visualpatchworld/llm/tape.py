@@ -24,8 +24,8 @@ class Tape:
         self.path, self.mode = path, mode
         self._entries = _read(path) if mode == "replay" or path.exists() else []
         self._lock, self._pending = threading.Lock(), {}
-        if mode == "record" and path.exists():
-            _rewrite(path, self._entries)  # a line that an interruption cut short goes
+        if mode == "record":
+            write_lines(path, [_line(entry) for entry in self._entries])  # what can not be written is told before anything is asked
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -79,7 +79,3 @@ def _append(path: Path, entry: dict[str, Any]) -> None:
             file.write(_line(entry))
     except OSError as error:
         raise CannotWrite(f"Could not write the recording '{path}' ({error.strerror}).") from error
-
-
-def _rewrite(path: Path, entries: list[dict[str, Any]]) -> None:
-    write_lines(path, [_line(entry) for entry in entries])
