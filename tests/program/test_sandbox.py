@@ -256,6 +256,26 @@ def test_lanes_keep_vectors_of_numbers(cases: tuple[np.ndarray, np.ndarray]):
     np.testing.assert_allclose(found.states[0], by_hand(text, *cases), rtol=1e-9)
 
 
+TOGETHER = {
+    "names of one number": "x = state.x\n    x += action[0]\n    v = x\n    v *= 2.0\n    return State(x + state.x, v)",
+    "a number read before a change": "a = action[0]\n    action[0] = 9.0\n    return State(state.x + a, action[0])",
+    "a fixed point": "c = np.array([0.5, -0.5])\n    p = np.array([state.x, state.v]) - c\n    return State(p[0], c[0] + p[1])",
+    "distance from a point": "d = np.linalg.norm(np.array([state.x - 1.0, state.v]))\n    return State(d if d < 2 else -d, 0)",
+    "a wall as a pair": "wall = (-2.0, 2.0)\n    x = min(max(state.x + action[0], wall[0]), wall[1])\n    return state._replace(x=x)",
+    "chained comparison": "return State(1.0 if -1 < state.x < 1 else 2.0, state.v) if not state.v > 3 else state",
+    "remainders and powers": "return State((state.x + 10) % 3.0, (state.v + 5) ** 2 // 3)",
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_what_models_write_runs_together(name: str, cases: tuple[np.ndarray, np.ndarray]):
+    text = f"{HEAD}def step(state, action):\n    {TOGETHER[name]}\n"
+    with Sandbox(Program(text), FIELDS, ACTION_DIM) as sandbox:
+        found = sandbox.predict(*cases)
+    assert found.way == "batched"
+    np.testing.assert_allclose(found.states[0], by_hand(text, cases[0], cases[1].copy()), rtol=1e-9)
+
+
 def test_a_lane_that_fails_is_nan_and_told_and_the_others_are_not(cases: tuple[np.ndarray, np.ndarray]):
     text = f"{HEAD}def step(state, action):\n    return State(math.sqrt(state.x), state.v)\n"
     with Sandbox(Program(text), FIELDS, ACTION_DIM) as sandbox:

@@ -115,7 +115,7 @@ def _together(loaded: Loaded, states: np.ndarray, actions: np.ndarray) -> tuple[
 
 def advanced(loaded: Loaded, state: np.ndarray, action: np.ndarray) -> np.ndarray:
     """One state one step later, checked to be a State of real numbers."""
-    after = loaded.step(loaded.state_type(*state.tolist()), action)
+    after = loaded.step(loaded.state_type(*state.tolist()), action.copy())
     if not isinstance(after, loaded.state_type):
         raise TypeError(f"step must return a State, not {type(after).__name__}")
     for name, value in zip(loaded.state_type._fields, after, strict=True):

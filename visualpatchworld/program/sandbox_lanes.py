@@ -7,6 +7,7 @@ parts start again; so the program's meaning stays what Python says, and there ar
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -43,9 +44,26 @@ class Lanes(np.ndarray):
             raise Disagreement(truth)
         return bool(truth.flat[0])
 
+    def __getitem__(self, index: Any) -> Any:
+        # A number read from a vector is a number of its own, and does not change when the vector does.
+        return np.array(super().__getitem__(index), subok=True)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        np.asarray(self)[index] = value
+
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         result = super().__array_function__(function, types, args, kwargs)
         return result.view(Lanes) if type(result) is np.ndarray else result
+
+
+def _anew(name: str) -> Callable[[Any, Any], Any]:
+    operate = getattr(operator, name)
+    return lambda self, other: operate(self, other)
+
+
+# `x += 1` makes a new number, as it does in Python; an array would change wherever else it has a name.
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"):
+    setattr(Lanes, f"__i{_name}__", _anew(f"__{_name}__"))
 
 
 def fit_for_lanes(module: ast.Module) -> bool:
@@ -104,6 +122,6 @@ def _checked(result: Any, state_type: Any, num_lanes: int) -> np.ndarray:
     if not isinstance(result, state_type):
         raise TypeError("step must return a State")
     rows = [np.asarray(field, dtype=np.float64) for field in result]
-    if any(row.shape not in ((), (num_lanes,)) for row in rows):
+    if any(row.shape not in ((), (1,), (num_lanes,)) for row in rows):
         raise ValueError("a field with another shape")
     return np.stack([np.broadcast_to(row, (num_lanes,)) for row in rows])

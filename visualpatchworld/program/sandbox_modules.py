@@ -113,8 +113,10 @@ def _for_numbers(of_number: Callable[..., Any], of_lanes: Callable[..., Any]) ->
 
 
 def _stacked(parts: Any, dtype: Any = None) -> Any:
-    """Parts one above another, the lanes last."""
-    return np.stack(np.broadcast_arrays(*parts)) if isinstance(parts, (list, tuple)) else parts
+    """Parts one above another, the lanes last; plain numbers are the same in every lane."""
+    if not isinstance(parts, (list, tuple)):
+        return parts
+    return np.stack(np.broadcast_arrays(*(np.atleast_1d(_stacked(part)) for part in parts), subok=True))
 
 
 def _norm(parts: Any) -> Any:
