@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from scripted_server import Answer, payload
 
+from visualpatchworld.baselines import study as study_module
+from visualpatchworld.baselines.judge import Verdict, judge
 from visualpatchworld.baselines.study import Study
-from visualpatchworld.baselines.transitions import transitions_of
+from visualpatchworld.baselines.transitions import Transitions, transitions_of
 from visualpatchworld.domain import Domain
 from visualpatchworld.induce.windows import recordings_of
 from visualpatchworld.llm.client import Budget, Client
@@ -44,6 +46,24 @@ class ScriptedEndpoint(Endpoint):
 
 
 StudyOf = Callable[..., Study]
+
+
+@pytest.fixture(scope="session")
+def verdicts() -> dict:
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def judged_once(monkeypatch: pytest.MonkeyPatch, verdicts: dict) -> None:
+    """The same program on the same transitions gets the same verdict: it is run once, in a sandbox, and then remembered."""
+
+    def remembered(text: str, transitions: Transitions, domain: Domain) -> Verdict:
+        key = text, transitions.before.tobytes(), domain.name
+        if key not in verdicts:
+            verdicts[key] = judge(text, transitions, domain)
+        return verdicts[key]
+
+    monkeypatch.setattr(study_module, "judge", remembered)
 
 
 @pytest.fixture

@@ -68,10 +68,11 @@ def baseline(
     with working(f"{rival.name} on {world.name}") as progress:
         if traces is None:
             progress(f"collecting {episodes} episodes")
-            seen = list(collect(world, world.constants, episodes=episodes, seed=seed, pixels=False))
+            constants, seen = world.constants, list(collect(world, world.constants, episodes=episodes, seed=seed, pixels=False))
         else:
-            seen = list(read_traces(traces, world).episodes)
-        graph = world.scene.oracle(seen[0].states[0], world.constants)
+            recorded = read_traces(traces, world)
+            constants, seen = recorded.constants, list(recorded.episodes)
+        graph = world.scene.oracle(seen[0].states[0], constants)
         progress("searching")
         search = run(rival, world, graph, recordings_of(seen), client, seed=seed, prompt_tokens=prompt_tokens)
     result = summary(search, None if price is None else Price(*price))
