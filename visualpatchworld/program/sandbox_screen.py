@@ -21,7 +21,7 @@ FORBIDDEN_NAMES = frozenset(
 )
 FORBIDDEN_ATTRIBUTES = frozenset(
     names(
-        "ag_frame base co_code cr_frame ctypes data dump dumps f_back f_builtins f_globals f_locals format format_map fromfile gi_code "
+        "ag_frame co_code cr_frame ctypes dump dumps f_back f_builtins f_globals f_locals format format_map fromfile gi_code "
         "gi_frame load loads memmap mro random save savez setfield setflags tb_frame tb_next tofile"
     )
 )
