@@ -203,6 +203,8 @@ def test_failures_come_gravest_first_and_the_prompt_has_sixteen(study_of: StudyO
     candidate = study.tried(study.client.ask("?"), "first", None)
     kinds = [kind for kind, _ in patchworld.clusters(study, candidate)]
     assert kinds == sorted(kinds, key=patchworld.GRAVITY.index) and set(kinds) == {"exception", "mismatch"}
+    top = patchworld.top_failures(PatchWorld(), study, candidate)
+    assert top[: len(kinds)] == [rows[0] for rows in patchworld.clusters(study, candidate).values()], "each cluster once before any twice"
     prompt = patchworld.patch_prompt(PatchWorld(), study, candidate)
     assert prompt.count("but the program gave:") == 16
     assert f"of {len(study.held_out)} wrong:" in prompt

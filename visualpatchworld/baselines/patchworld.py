@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 
@@ -59,8 +60,7 @@ def propose(method: PatchWorld, study: Study, beam: list[Candidate]) -> list[Can
 
 def patch_prompt(method: PatchWorld, study: Study, parent: Candidate) -> str:
     """The code, what goes wrong with it, and the failures themselves."""
-    rows = [i for cluster in clusters(study, parent).values() for i in cluster]
-    failures = study.examples(rows[: method.num_failures], study.held_out, parent.held_out)
+    failures = study.examples(top_failures(method, study, parent), study.held_out, parent.held_out)
     return study.prompt("patchworld_patch", failures, code=parent.code, diagnosis=diagnosis(study, parent))
 
 
@@ -71,8 +71,13 @@ def clusters(study: Study, candidate: Candidate) -> dict[tuple[str, str], list[i
         if not fine:
             found.setdefault((candidate.held_out.failure_kind(i), action_kind(study.held_out.actions[i])), []).append(i)
     order = sorted(found, key=lambda key: (GRAVITY.index(key[0]), -len(found[key]), key[1]))
-    # The top of the list has every cluster in it, not the largest alone.
     return {key: found[key] for key in order}
+
+
+def top_failures(method: PatchWorld, study: Study, candidate: Candidate) -> list[int]:
+    """The failures to show: one of each cluster in turn, so that the largest cluster does not hide the others."""
+    turns = itertools.zip_longest(*clusters(study, candidate).values())
+    return [i for turn in turns for i in turn if i is not None][: method.num_failures]
 
 
 def diagnosis(study: Study, candidate: Candidate) -> str:
