@@ -15,6 +15,7 @@ from cli.conftest import Vpw
 
 from visualpatchworld.cli import build_app
 from visualpatchworld.domain import find_domains
+from visualpatchworld.scene.picture import read_picture, write_picture
 
 COMMAND = "from visualpatchworld.cli import main; main()"
 
@@ -48,6 +49,30 @@ def test_collect_export_scene(vpw: Vpw):
     assert json.loads(vpw("scene", "slider", "a.h5:41", "--via", "oracle")) == graph
 
 
+def test_what_is_seen_in_pictures(vpw: Vpw):
+    vpw("collect", "slider", "--episodes", 2, "--out", "a.h5", "--seed", 5, "--pixels")
+    exported = json.loads(vpw("export", "a.h5", "--domain", "slider", "--view", "tool", "--out", "a.jsonl", "--json"))
+    assert exported["transitions"] == 12
+    item = json.loads(Path("a.jsonl").read_text().splitlines()[1])["transitions"][2]["before"]
+    assert item["metadata"]["source"] == "tool"
+    assert json.loads(vpw("scene", "slider", "a.h5:41", "--via", "tool", "--json")) == item
+    truth = json.loads(vpw("scene", "slider", "a.h5:41", "--via", "oracle", "--json"))
+    assert item["objects"][0]["pose"]["x"] == pytest.approx(truth["objects"][0]["pose"]["x"], abs=0.03)
+    assert item["objects"][0]["velocity"]["x"] == pytest.approx(truth["objects"][0]["velocity"]["x"], abs=0.2)
+    with h5py.File("a.h5") as file:
+        write_picture(Path("frame.png"), file["pixels"][41])  # pyright: ignore[reportIndexIssue, reportArgumentType]
+        np.savez("frames.npz", frames=file["pixels"][:], state=file["state"][:])  # pyright: ignore[reportIndexIssue]
+    alone = json.loads(vpw("scene", "slider", "frame.png", "--via", "tool", "--overlay", "seen.png", "--json"))
+    assert "velocity" not in alone["objects"][0]
+    assert read_picture(Path("seen.png")).shape == (896, 896, 3)
+    found = json.loads(vpw("audit", "slider", "--frames", "frames.npz", "--overlay", "seen", "--overlays", 2, "--json"))
+    assert {"precision", "recall", "rmse", "frames", "seconds_per_frame"} <= set(found)
+    assert (found["precision"], found["recall"], found["frames"]) == (1.0, 1.0, 62)
+    assert found["rmse"]["puck_m"] < 0.03
+    assert len(list(Path("seen").iterdir())) == 2
+    assert json.loads(vpw("audit", "slider", "--episodes", 1, "--json"))["rmse"]["puck_vx"] < 0.2
+
+
 def test_collecting_repeats_under_its_seed_and_keeps_pictures_when_asked(vpw: Vpw):
     for name in ("a.h5", "b.h5"):
         assert "93" in vpw("collect", "slider", "--episodes", 3, "--out", name, "--seed", 5)
@@ -73,12 +98,17 @@ def test_collecting_repeats_under_its_seed_and_keeps_pictures_when_asked(vpw: Vp
         ("collect slider --episodes 1 --out a.h5 --vary drag=nan", "'drag' must lie between 0 and 9"),
         ("export none.h5 --domain slider --view oracle --out a.jsonl", "There is no file 'none.h5'"),
         ("export text.h5 --domain slider --view oracle --out a.jsonl", "is not an HDF5 file"),
-        ("export good.h5 --domain slider --view tool --out a.jsonl", "'tool' is not available for 'slider'"),
+        ("export bare.h5 --domain slider --view tool --out a.jsonl", "holds no pictures; collect it with --pixels"),
         ("export good.h5 --domain slider --view dream --out a.jsonl", "'dream' is not one of"),
         ("export good.h5 --domain slider --view oracle --stride 0 --out a.jsonl", "--stride"),
         ("scene slider good.h5:93 --via oracle", "rows 0 to 92, not 93"),
         ("scene slider good.h5 --via oracle", "as FILE.h5:ROW"),
-        ("scene slider frame.png --via tool", "'tool' is not available for 'slider'"),
+        ("scene slider frame.png --via tool", "Cannot read the picture 'frame.png'"),
+        ("scene slider text.h5 --via tool", "is not a picture that can be read"),
+        ("scene slider small.png --via tool", "A picture here is 224 x 224 pixels"),
+        ("audit slider --frames none.npz", "'none.npz' is not an .npz file that can be read"),
+        ("audit slider --frames other.npz", "has no pictures in an array 'frames'"),
+        ("audit slider --seed 7000", "choose another"),
         ("dream", "No such command 'dream'"),
         ("--dream", "No such option: --dream"),
     ],
@@ -86,6 +116,12 @@ def test_collecting_repeats_under_its_seed_and_keeps_pictures_when_asked(vpw: Vp
 def test_bad_input_gets_one_sentence_and_leaves_no_file(vpw: Vpw, toy_file: Path, tmp_path: Path, arguments: str, message: str):
     toy_file.rename("good.h5")
     Path("text.h5").write_text("not a trace")
+    with h5py.File("good.h5") as whole, h5py.File("bare.h5", "w") as bare:
+        for name in set(whole) - {"pixels"}:
+            whole.copy(name, bare)
+        bare.attrs.update(whole.attrs)
+    write_picture(Path("small.png"), np.zeros((8, 8, 3), np.uint8))
+    np.savez("other.npz", images=np.zeros(3))
     before = sorted(tmp_path.iterdir())
     assert message in vpw.refused(*arguments.split())
     assert sorted(tmp_path.iterdir()) == before

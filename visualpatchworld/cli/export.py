@@ -32,13 +32,17 @@ def export(
 
     Example: vpw export episodes.h5 --domain DOMAIN --view oracle --out transitions.jsonl
     """
+    from visualpatchworld.scene.calibrate import extractor
     from visualpatchworld.trace.export import export as exported
     from visualpatchworld.trace.read import read_traces
 
     world = load_domain(domain)
     recorded = read_traces(traces, world)
     asked = vlm_extractor(world, endpoint, model, record, replay, calls, calibration) if view == "vlm" else None
-    with progress(exported(recorded, world, view=view, stride=stride, vlm=asked), "exporting", len(recorded.episodes)) as lines:
+    seeing = extractor(world, recorded.constants) if view == "tool" else None
+    with progress(
+        exported(recorded, world, view=view, stride=stride, vlm=asked, tool=seeing), "exporting", len(recorded.episodes)
+    ) as lines:
         write_lines(out, lines)
     transitions = sum((len(episode) - 1) // stride for episode in recorded.episodes)
     result = {"domain": world.name, "view": view, "stride": stride, "episodes": len(recorded.episodes), "transitions": transitions}

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from visualpatchworld.errors import BadPicture
+from visualpatchworld.output import writing
 
 
 def read_picture(path: Path) -> UInt8[np.ndarray, "h w 3"]:
@@ -29,3 +30,11 @@ def as_data_url(picture: UInt8[np.ndarray, "h w 3"]) -> str:
     fine, content = cv2.imencode(".png", np.ascontiguousarray(picture[..., ::-1]))
     assert fine, "an array of bytes with three channels is a picture"
     return f"data:image/png;base64,{base64.b64encode(content.tobytes()).decode()}"
+
+
+def write_picture(path: Path, picture: UInt8[np.ndarray, "h w 3"]) -> None:
+    """Write a picture as a PNG file, whole or not at all."""
+    fine, content = cv2.imencode(".png", np.ascontiguousarray(picture[..., ::-1]))
+    assert fine, "an array of bytes with three channels is a picture"
+    with writing(path) as aside:
+        aside.write_bytes(content.tobytes())

@@ -9,14 +9,19 @@ from typing import Any
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.scene.tool.extractor import Extractor
 from visualpatchworld.scene.vlm import VlmExtractor
 from visualpatchworld.trace.episode import Episode, Traces
 
+RECENT_FRAMES = 4  # from which velocities are read
 
-def export(traces: Traces, domain: Domain, *, view: str, stride: int, vlm: VlmExtractor | None = None) -> Iterator[str]:
+
+def export(
+    traces: Traces, domain: Domain, *, view: str, stride: int, vlm: VlmExtractor | None = None, tool: Extractor | None = None
+) -> Iterator[str]:
     """One line per episode; a macro-action is exactly the `stride` raw actions between its two graphs."""
     for episode in traces.episodes:
-        yield json.dumps(_record(traces, domain, episode, view, stride, vlm)) + "\n"
+        yield json.dumps(_record(traces, domain, episode, view, stride, vlm, tool)) + "\n"
 
 
 def check_view(domain: Domain, view: str) -> None:
@@ -38,9 +43,21 @@ def asked_graph(traces: Traces, episode: Episode, step: int, vlm: VlmExtractor) 
     return vlm.read(episode.frames[step], step=step)
 
 
-def _record(traces: Traces, domain: Domain, episode: Episode, view: str, stride: int, vlm: VlmExtractor | None) -> dict[str, Any]:
+def seen_graph(traces: Traces, episode: Episode, step: int, tool: Extractor) -> SceneGraph:
+    """The graph of one recorded moment as the tool path sees its picture and the few before it."""
+    if episode.frames is None:
+        raise BadTrace(f"'{traces.path}' holds no pictures; collect it with --pixels.")
+    first = max(step - RECENT_FRAMES + 1, 0)
+    return tool.read(list(episode.frames[first : step + 1]), episode.actions[first:step], step=step)
+
+
+def _record(
+    traces: Traces, domain: Domain, episode: Episode, view: str, stride: int, vlm: VlmExtractor | None, tool: Extractor | None
+) -> dict[str, Any]:
     steps = range(0, len(episode), stride)
-    if vlm is not None:
+    if tool is not None:
+        graphs = {step: seen_graph(traces, episode, step, tool).data() for step in steps}
+    elif vlm is not None:
         graphs = {step: asked_graph(traces, episode, step, vlm).data() for step in steps}
     else:
         graphs = {step: scene_graph(traces, domain, episode, step, view=view).data() for step in steps}

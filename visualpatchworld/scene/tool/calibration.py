@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from jaxtyping import Float, UInt8
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.scene.state import StateSpace
-from visualpatchworld.scene.tool.camera import Camera, fit_perspective, fit_planar, fit_sturdy
+from visualpatchworld.scene.tool.camera import Camera
+from visualpatchworld.scene.tool.camera_fit import fit_pinhole, fit_planar, fit_sturdy
 from visualpatchworld.scene.tool.look import Look
 from visualpatchworld.scene.tool.motion import Motion, fit_motion, sources
 from visualpatchworld.scene.tool.part import Masks, Measures, Numbers
@@ -22,7 +24,7 @@ from visualpatchworld.scene.tool.sight import look_at
 
 LARGE = 1000  # arrays with more numbers are packed
 DIGITS = 9
-ROUNDS = 2  # the second time, the camera is fitted to what the measured parts see
+ROUNDS = 1  # of fitting the camera to what the measured parts see
 
 
 @dataclass(frozen=True)
@@ -85,19 +87,29 @@ class _Segmented(Sequence[Masks]):
 
 
 def _measure(look: Look, pictures: Sequence[Masks], known: list[Numbers]) -> tuple[Camera, dict[str, Measures]]:
-    first = look.parts[0]
+    anchor = next((part for part in look.parts if part.name == look.anchor), look.parts[0])
     axes = "xyz" if look.projection == "perspective" else "xy"
-    fit = fit_perspective if look.projection == "perspective" else fit_planar
-    points = np.array([[numbers.get(f"{first.name}.pose.{axis}", 0.0) for axis in axes] for numbers in known])
-    where = [first.locate(masks) for masks in pictures]
-    measures: dict[str, Measures] = {}
+    points = np.array([[numbers.get(f"{anchor.name}.pose.{axis}", 0.0) for axis in axes] for numbers in known])
+    where = [anchor.locate(masks) for masks in pictures]
+    if look.projection == "perspective":
+        camera = anchor.refine(pictures, known, _fitted(partial(fit_pinhole, size_px=_size(pictures)), points, where), _size(pictures))
+        return camera, {part.name: part.measure(pictures, known, camera) for part in look.parts}
+    camera, measures = _fitted(partial(fit_sturdy, fit_planar), points, where), {}
     for _ in range(ROUNDS):
-        shown = [i for i, pixel in enumerate(where) if pixel is not None]
-        camera = fit_sturdy(fit, points[shown], np.array([where[i] for i in shown]))
-        for part in look.parts:
-            measures[part.name] = part.measure(pictures, known, camera)
-        where = [_pixel(first.name, look_at(look, masks, camera, measures).numbers, axes, camera) for masks in pictures]
-    return camera, measures
+        measures = {part.name: part.measure(pictures, known, camera) for part in look.parts}
+        # The measured parts see better than the first glance.
+        where = [_pixel(anchor.name, look_at(look, masks, camera, measures).numbers, axes, camera) for masks in pictures]
+        camera = _fitted(partial(fit_sturdy, fit_planar), points, where)
+    return camera, {part.name: part.measure(pictures, known, camera) for part in look.parts}
+
+
+def _fitted(fit: Callable[[np.ndarray, np.ndarray], Camera], points: np.ndarray, where: Sequence[np.ndarray | None]) -> Camera:
+    shown = [i for i, pixel in enumerate(where) if pixel is not None]
+    return fit(points[shown], np.array([where[i] for i in shown]))
+
+
+def _size(pictures: Sequence[Masks]) -> int:
+    return len(next(iter(pictures[0].values())))
 
 
 def _pixel(name: str, numbers: Numbers, axes: str, camera: Camera) -> np.ndarray | None:

@@ -11,7 +11,7 @@ from visualpatchworld.scene.tool.part import Part
 
 @dataclass(frozen=True)
 class Look:
-    """The parts in the order in which they are seen; the first one's known positions calibrate the camera.
+    """The parts in the order in which they are seen; the known positions of the `anchor`, else of the first, calibrate the camera.
 
     `seen_constants` are the simulator's constants that change a picture: with others the same calibration serves, but for velocities.
     """
@@ -19,6 +19,7 @@ class Look:
     palette: Palette
     parts: tuple[Part, ...]
     projection: Literal["planar", "perspective"] = "planar"
+    anchor: str = ""
     seen_constants: tuple[str, ...] = ()
     num_episodes: int = 4  # to calibrate with
     every: int = 1  # one picture in so many is taken; more than 1 only where no velocity is asked for

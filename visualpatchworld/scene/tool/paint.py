@@ -33,6 +33,7 @@ class Palette:
     paints: tuple[Paint, ...]
     background: Rgb
     softness: float = 30.0
+    background_percentile: float = 50.0  # of each channel's levels, at which a picture shows its background
 
     def masks(self, image: UInt8[np.ndarray, "h w 3"]) -> Mapping[str, Float[np.ndarray, "h w"]]:
         """For every paint the share of each pixel that it covers, from 0 to 1."""
@@ -42,7 +43,7 @@ class Palette:
 
     def _levels(self, image: np.ndarray) -> list[np.ndarray]:
         """For every channel the place in the table that each of its 256 values has, once the light is evened out."""
-        seen = np.median(image[::4, ::4].reshape(-1, 3), axis=0)
+        seen = np.percentile(image[::4, ::4].reshape(-1, 3), self.background_percentile, axis=0)
         # A background that is white already can not say whether the light has grown.
         gains = np.clip(np.array(self.background) / np.maximum(seen, 1.0), 1 / LARGEST_GAIN, LARGEST_GAIN)
         values = np.minimum(np.arange(256) * gains[:, None], 255).astype(np.int32) >> (8 - LEVEL_BITS)

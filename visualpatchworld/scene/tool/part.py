@@ -48,6 +48,10 @@ class Part(ABC):
     def locate(self, masks: Masks) -> Float[np.ndarray, " 2"] | None:
         """The pixel of its reference point, roughly; None where it is hidden."""
 
+    def refine(self, pictures: Sequence[Masks], known: Sequence[Numbers], camera: Camera, size_px: int) -> Camera:
+        """The camera, better known by how this part covers pictures in known poses."""
+        return camera
+
     @abstractmethod
     def measure(self, pictures: Sequence[Masks], known: Sequence[Numbers], camera: Camera) -> Measures:
         """Its shape in the world's unit, from pictures in which the numbers are known."""

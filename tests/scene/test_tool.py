@@ -1,0 +1,140 @@
+"""The tool path reads pictures: states come back, what is hidden is said to be, light and noise do not matter much."""
+
+import functools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.errors import BadGraph, BadPicture, VpwError
+from visualpatchworld.scene.audit import audit, moments_of_file, read_moments
+from visualpatchworld.scene.calibrate import extractor
+from visualpatchworld.scene.tool.calibration import parse_calibration
+from visualpatchworld.scene.tool.extractor import Extractor
+from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import Episode
+
+FEW = 6  # pictures of a world; some take long to draw
+SEED = 77  # not that of the calibration
+
+
+@functools.cache
+def seen(name: str) -> tuple[Domain, Extractor, Episode, np.ndarray]:
+    """A domain, its extractor, the first steps of an episode that it was not calibrated with, and their pictures."""
+    domain = load_domain(name)
+    (episode,) = collect(domain, domain.constants, episodes=1, seed=SEED)
+    simulator = domain.make()
+    frames = []
+    for engine_state in episode.engine_states[: 2 * FEW]:
+        simulator.set_state(engine_state)
+        frames.append(simulator.render())
+    return domain, extractor(domain), episode, np.array(frames)
+
+
+def main_metric(domain: Domain, state: np.ndarray, goal: np.ndarray) -> bool:
+    return bool(next(iter(domain.metrics.values()))(state, goal))
+
+
+def test_a_picture_is_read_well_enough_to_be_a_goal(domain: Domain):
+    domain, tool, episode, frames = seen(domain.name)
+    for frame, state in zip(frames[:FEW], episode.states, strict=False):
+        read = tool.observe([frame], near=state)
+        assert main_metric(domain, read, state)
+
+
+def test_a_graph_has_the_objects_of_the_oracle_and_relations(domain: Domain):
+    domain, tool, episode, frames = seen(domain.name)
+    graph = tool.read(list(frames[:3]), episode.actions[:2], step=2)
+    oracle = domain.scene.oracle(episode.states[2], domain.constants)
+    assert graph.metadata.source == "tool"
+    assert {item.name for item in graph.objects} <= {item.name for item in oracle.objects}
+    assert {field.at.split(".")[0] for field in domain.scene.state_space} <= {item.name for item in graph.objects}
+    ours = {(relation.subject, relation.object): relation.distance for relation in graph.relations}
+    for relation in oracle.relations:
+        key = (relation.subject, relation.object)
+        if key in ours and relation.distance:
+            assert ours[key] == pytest.approx(relation.distance, rel=0.15, abs=0.03 if domain.scene.length_unit == "m" else 2)
+
+
+def test_light_and_noise_matter_little(domain: Domain):
+    domain, tool, episode, frames = seen(domain.name)
+    noise = np.random.default_rng(0).normal(0, 5, frames[0].shape)
+    for change in (lambda x: 0.85 * x, lambda x: 1.15 * x, lambda x: x + noise):
+        frame = np.clip(change(frames[1].astype(float)), 0, 255).astype(np.uint8)
+        assert main_metric(domain, tool.observe([frame], near=episode.states[1]), episode.states[1])
+
+
+def test_an_empty_picture_hides_what_moves(domain: Domain):
+    domain, tool, episode, frames = seen(domain.name)
+    empty = np.empty_like(frames[0])
+    empty[:] = domain.look.palette.background
+    graph = tool.read([*frames[:2], empty])
+    moving = [item for item in graph.objects if not item.fixed]
+    assert moving and not any(item.visible for item in moving)
+    assert all(item.pose.angle is None for item in moving)
+    with pytest.raises(BadGraph, match="does not say"):
+        tool.state(graph)
+    # Where it was last seen, for those who must act all the same.
+    last = tool.observe([*frames[:2], empty], near=episode.states[1])
+    assert main_metric(domain, last, episode.states[1])
+
+
+def test_an_episode_is_read_across_a_hidden_moment(domain: Domain):
+    domain, tool, episode, frames = seen(domain.name)
+    shown = frames[:4].copy()
+    shown[2] = domain.look.palette.background
+    states = tool.read_episode(shown, episode.actions)
+    assert states.shape == (4, len(domain.scene.state_space))
+    assert np.isfinite(states).all()
+    assert main_metric(domain, states[2], episode.states[2])
+    with pytest.raises(BadGraph, match="hidden in all 1 pictures"):
+        tool.read_episode(shown[2:3])
+
+
+def test_calibrations_are_kept_as_text(domain: Domain):
+    _, tool, _, frames = seen(domain.name)
+    text = tool.calibration.text()
+    again = Extractor(tool.template, tool.look, parse_calibration(text), tool.size_px)
+    assert again.calibration.text() == text
+    first, second = tool.see(frames[0]).numbers, again.see(frames[0]).numbers
+    assert second == pytest.approx(first, rel=1e-3, abs=1e-3)
+    with pytest.raises(VpwError, match="not a calibration"):
+        parse_calibration("{}")
+
+
+def test_bad_pictures_are_named(toy: Domain):
+    tool = extractor(toy)
+    for picture in (np.zeros((8, 8, 3), np.uint8), np.zeros((224, 224, 3)), None):
+        with pytest.raises(BadPicture, match="A picture here is 224 x 224"):
+            tool.see(picture)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(BadPicture, match="no picture"):
+        tool.read([])
+
+
+def test_velocities_need_more_than_one_picture(toy: Domain):
+    _, tool, episode, frames = seen(toy.name)
+    assert tool.read([frames[5]])["puck"].velocity.x is None
+    assert tool.observe([frames[5]])[1] == 0.0
+    followed = tool.observe(list(frames[2:6]), episode.actions[2:5])
+    assert followed[1] == pytest.approx(episode.states[5, 1], abs=0.1)
+
+
+# Largest root mean square errors, in the domain's units, on pictures that nobody here drew.
+REFERENCE_ERRORS = {
+    "pusht": {"agent_px": 1.0, "block_px": 1.0, "angle_rad": np.radians(1)},
+    "tworoom": {"agent_px": 0.5},
+    "reacher": {"finger_m": 0.003, "q_rad": 0.02},
+    "cube": {"effector_m": 0.012, "block_m": 0.01},
+}
+
+
+@pytest.mark.parametrize("name", REFERENCE_ERRORS)
+def test_reference_pictures(name: str, reference: Path):
+    domain = load_domain(name)
+    tool = extractor(domain)
+    moments = moments_of_file(domain, reference / f"frames_{name}.npz")
+    found = audit(domain, tool, read_moments(tool, moments[::3]))
+    assert (found.precision, found.recall) == (1.0, 1.0)
+    for quantity, largest in REFERENCE_ERRORS[name].items():
+        assert found.rmse[quantity] < largest

@@ -1,0 +1,153 @@
+"""Perception against the oracle: what the tool path finds in pictures whose states are known, and how far off it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.errors import BadTrace
+from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.scene.tool.extractor import Extractor
+from visualpatchworld.scene.tool.part import Sighting
+from visualpatchworld.simulator import Constants
+from visualpatchworld.trace.collect import collect
+
+SAME_PX = 8.0  # an object that is reported so near to a true one is that one
+RECENT = 4  # frames that a moment of an episode is read from
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Pictures up to a moment, the actions between them, and the true state, NaN where it is not known."""
+
+    frames: UInt8[np.ndarray, "T h w 3"]
+    actions: Float[np.ndarray, "T-1 A"] | None
+    state: Float[np.ndarray, " S"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One audited moment: what was seen in its last picture, and the state that was read, or None where something was hidden."""
+
+    moment: Moment
+    sighting: Sighting
+    graph: SceneGraph
+    state: Float[np.ndarray, " S"] | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Shares of right reports among all reports and among all that was to be seen, and root mean square errors by quantity."""
+
+    precision: float
+    recall: float
+    rmse: dict[str, float]
+    frames: int
+    seconds_per_frame: float
+
+
+def read_moments(extractor: Extractor, moments: Iterable[Moment]) -> Iterator[Reading]:
+    """Every moment, read as a planner would; only the last picture of each is timed, since the ones before were seen before."""
+    for moment in moments:
+        before = [extractor.see(frame) for frame in moment.frames[:-1]]
+        started = time.process_time()
+        last = extractor.see(moment.frames[-1])
+        # Full turns are not to be seen, so they are not judged.
+        near = np.nan_to_num(moment.state)
+        graph = extractor.graph([*before, last], moment.actions, near=near)
+        state = None if last.hidden else extractor.state(graph)
+        yield Reading(moment, last, graph, state, time.process_time() - started)
+
+
+def audit(domain: Domain, extractor: Extractor, readings: Iterable[Reading]) -> Audit:
+    """Precision, recall and errors over these readings."""
+    readings = list(readings)
+    right = reported = present = 0
+    for reading in readings:
+        for name, true_px in _in_picture(extractor, reading.moment.state).items():
+            seen = name not in reading.sighting.hidden
+            found_px = _pixel(extractor, name, reading.sighting.numbers) if seen else None
+            right += found_px is not None and float(np.linalg.norm(found_px - true_px)) < SAME_PX
+            reported += seen
+            present += 1
+    whole = [reading for reading in readings if reading.state is not None]
+    return Audit(
+        precision=right / max(reported, 1),
+        recall=right / max(present, 1),
+        rmse=_errors(domain, whole),
+        frames=len(readings),
+        seconds_per_frame=sum(reading.seconds for reading in readings) / max(len(readings), 1),
+    )
+
+
+def _errors(domain: Domain, readings: list[Reading]) -> dict[str, float]:
+    if not readings:
+        return {}
+    space = domain.scene.state_space
+    read = np.array([reading.state for reading in readings])
+    true = np.array([reading.moment.state for reading in readings])
+    errors = {name: quantity(read, true) for name, quantity in domain.quantities.items()}
+    if len(readings[0].moment.frames) > 1:
+        errors |= {field.name: (read - true)[:, i] for i, field in enumerate(space) if ".velocity." in field.at}
+    return {name: float(np.sqrt(np.nanmean(error**2))) for name, error in errors.items() if np.isfinite(error).any()}
+
+
+def _in_picture(extractor: Extractor, state: np.ndarray) -> dict[str, np.ndarray]:
+    """The objects whose position the state holds and whose point lies well within the picture, with its pixel."""
+    numbers = {field.at: float(value) for field, value in zip(extractor.space, state, strict=True)}
+    names = dict.fromkeys(place.split(".")[0] for place in numbers if place.endswith(".pose.x"))
+    pixels = {name: _pixel(extractor, name, numbers) for name in names}
+    low, high = SAME_PX, extractor.size_px - 1 - SAME_PX  # nearer to the edge, a thing is cut off
+    return {name: pixel for name, pixel in pixels.items() if pixel is not None and np.all((pixel >= low) & (pixel <= high))}
+
+
+def _pixel(extractor: Extractor, name: str, numbers: dict[str, float]) -> np.ndarray | None:
+    axes = [axis for axis in "xyz" if f"{name}.pose.{axis}" in numbers]
+    if "x" not in axes:
+        return None
+    point = np.array([numbers.get(f"{name}.pose.{axis}", 0.0) for axis in ("xyz" if "z" in axes else "xy")])
+    return extractor.calibration.camera.project(point)
+
+
+def moments_of_episodes(domain: Domain, constants: Constants, *, episodes: int, seed: int) -> Iterator[Moment]:
+    """Every step of newly collected episodes, with the frames before it."""
+    for episode in collect(domain, constants, episodes=episodes, seed=seed, pixels=True):
+        assert episode.frames is not None
+        for step in range(len(episode)):
+            first = max(step - RECENT + 1, 0)
+            yield Moment(episode.frames[first : step + 1], episode.actions[first:step], episode.states[step])
+
+
+def moments_of_file(domain: Domain, path: Path) -> list[Moment]:
+    """Single pictures with known states: an .npz file with `frames` and the columns of the domain's state.
+
+    A column may be named with `_` in place of `/`, and with `_rendered` where the picture shows another moment than the row.
+    """
+    try:
+        with np.load(path) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, BadZipFile, EOFError):
+        raise BadTrace(f"'{path}' is not an .npz file that can be read.") from None
+    if "frames" not in arrays or arrays["frames"].ndim != 4 or len(arrays["frames"]) == 0:
+        raise BadTrace(f"'{path}' has no pictures in an array 'frames'; its arrays are {', '.join(arrays) or 'none'}.")
+    states = np.concatenate([_column(arrays, column.name, column.width) for column in domain.layout.state], axis=1)
+    if np.isnan(states).all():
+        names = ", ".join(column.name for column in domain.layout.state)
+        raise BadTrace(f"'{path}' holds no state of '{domain.name}': it has none of the columns {names}.")
+    return [Moment(frame[None], None, state) for frame, state in zip(arrays["frames"], states, strict=True)]
+
+
+def _column(arrays: dict[str, np.ndarray], name: str, width: int) -> np.ndarray:
+    plain, rows = name.replace("/", "_"), len(arrays["frames"])
+    for key in (f"{plain}_rendered", plain, name):
+        if key in arrays and arrays[key].size == rows * width:
+            return arrays[key].reshape(rows, width).astype(np.float64)
+    return np.full((rows, width), np.nan)
