@@ -95,8 +95,9 @@ def _errors(domain: Domain, readings: list[Reading]) -> dict[str, float]:
     read = np.array([reading.state for reading in readings])
     true = np.array([reading.moment.state for reading in readings])
     errors = {name: quantity(read, true) for name, quantity in domain.quantities.items()}
-    if len(readings[0].moment.frames) > 1:
-        errors |= {field.name: (read - true)[:, i] for i, field in enumerate(space) if ".velocity." in field.at}
+    # One picture alone says nothing about velocities.
+    followed = np.array([len(reading.moment.frames) > 1 for reading in readings])
+    errors |= {field.name: (read - true)[followed, i] for i, field in enumerate(space) if ".velocity." in field.at and followed.any()}
     return {name: float(np.sqrt(np.nanmean(error**2))) for name, error in errors.items() if np.isfinite(error).any()}
 
 
