@@ -10,12 +10,12 @@ from jaxtyping import Float
 
 from visualpatchworld.bench.cell import Observe, Score
 from visualpatchworld.bench.evaluate import Try
-from visualpatchworld.bench.task import Task
 from visualpatchworld.domain import Domain, Metric
 from visualpatchworld.plan.control import Attempt, control, make_search
-from visualpatchworld.plan.observer import Observer, Oracle
-from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, Scorer
-from visualpatchworld.program.program import Program
+from visualpatchworld.plan.observer import Observer, Oracle, Pixels
+from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, Scorer
+from visualpatchworld.plan.task import Task
+from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.simulator import Constants, Simulator
 
 
@@ -30,7 +30,9 @@ class Condition:
     score: Score
 
     def observer(self) -> Observer:
-        return Oracle()
+        if self.observe == "oracle":
+            return Oracle()
+        return Pixels(extractor(self.domain, self.constants), self.domain.simulator(self.constants))
 
     def scorer(self) -> Scorer:
         """An induced scorer holds no simulator; the others get an engine of their own, apart from the true world."""
@@ -51,11 +53,6 @@ def planning(condition: Condition, meets: Metric, budget: int, seed: int, traini
     observer = condition.observer()
 
     def attempt(task: Task, world: Simulator) -> Attempt:
-        return control(world, task.goal, meets, budget, observer, planner, search, seed=1000 * seed + task.number)
+        return control(world, task, meets, budget, observer, planner, search, seed=1000 * seed + task.number)
 
     return attempt
-
-
-def induced(domain: Domain, program: Program) -> InducedScorer:
-    """The scorer of a program of this project, trusted to run here."""
-    return InducedScorer(program, domain.cost)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from visualpatchworld.bench.cell import Cell, Outcome, open_cell
-from visualpatchworld.bench.task import Task
 from visualpatchworld.domain import Metric
 from visualpatchworld.plan.control import Attempt, follow
+from visualpatchworld.plan.task import Task
 from visualpatchworld.simulator import Simulator
 
 SIGNIFICANT_DIGITS = 7
@@ -31,7 +31,7 @@ def evaluate(
             return
         world, act = make_world(), attempt()
         for task in missing:
-            world.reset(seed=cell.seed, options={"engine_state": task.engine_state})
+            world.reset(seed=cell.seed, options={"engine_state": task.start_engine_state})
             outcome = outcome_of(task, act(task, world))
             file.add(outcome)
             yield outcome

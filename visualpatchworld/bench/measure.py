@@ -12,9 +12,10 @@ from visualpatchworld.bench.cell import Cell, Observe, Outcome, Score
 from visualpatchworld.bench.condition import Condition, planning
 from visualpatchworld.bench.evaluate import Try, acting_at_random, evaluate, resting
 from visualpatchworld.bench.summary import Summary, summarize
-from visualpatchworld.bench.task import Task, draw_tasks, hash_tasks
+from visualpatchworld.bench.task import draw_tasks, hash_tasks
 from visualpatchworld.domain import Domain, Metric
 from visualpatchworld.plan.scorer import InducedScorer, Scorer
+from visualpatchworld.plan.task import Task
 from visualpatchworld.program.program import Program
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Episode

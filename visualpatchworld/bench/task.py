@@ -1,33 +1,21 @@
-"""Tasks: a row of an episode to start from, and a later row of it as the goal."""
+"""Drawing tasks: a row of an episode to start from, and a later row of it as the goal."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
+from visualpatchworld.plan.task import Task
 from visualpatchworld.trace.episode import Episode
+
+NUM_EARLIER = 3  # steps before a start that a task carries along
 
 
 class TooFewTasks(VpwError):
     """The episodes do not hold as many tasks as were asked for."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """Where to start and what to reach."""
-
-    number: int
-    episode: int
-    step: int
-    engine_state: Float[np.ndarray, " E"]
-    state: Float[np.ndarray, " S"]
-    goal: Float[np.ndarray, " S"]
-    goal_engine_state: Float[np.ndarray, " E"]
 
 
 def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: int) -> tuple[Task, ...]:
@@ -38,17 +26,21 @@ def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: in
             f"The episodes hold {len(places)} tasks with a goal {offset} steps ahead, not {count}; ask for fewer, or for a smaller --offset."
         )
     chosen = np.sort(np.random.default_rng(seed).choice(len(places), count, replace=False))
-    return tuple(
-        Task(
-            number,
-            episode.index,
-            t,
-            episode.engine_states[t],
-            episode.states[t],
-            episode.states[t + offset],
-            episode.engine_states[t + offset],
-        )
-        for number, (episode, t) in enumerate(places[i] for i in chosen)
+    return tuple(_task(number, *places[i], offset) for number, i in enumerate(chosen))
+
+
+def _task(number: int, episode: Episode, step: int, offset: int) -> Task:
+    earlier = slice(max(0, step - NUM_EARLIER), step)
+    return Task(
+        number=number,
+        episode=episode.index,
+        step=step,
+        start_engine_state=episode.engine_states[step],
+        start=episode.states[step],
+        goal_engine_state=episode.engine_states[step + offset],
+        goal=episode.states[step + offset],
+        earlier_engine_states=episode.engine_states[earlier],
+        earlier_actions=episode.actions[earlier],
     )
 
 
@@ -56,5 +48,5 @@ def hash_tasks(tasks: Sequence[Task]) -> str:
     """A short fingerprint of starts and goals."""
     digest = hashlib.sha256()
     for task in tasks:
-        digest.update(np.round(np.concatenate([task.state, task.goal]), 6).tobytes())
+        digest.update(np.round(np.concatenate([task.start, task.goal]), 6).tobytes())
     return digest.hexdigest()[:12]

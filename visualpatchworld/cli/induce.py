@@ -18,7 +18,10 @@ from visualpatchworld.scene.schema import Source
 
 def induce(
     domain: DomainName,
-    traces: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Episodes to fit to; collected when not given.")] = None,
+    traces: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.h5", help="Episodes, all but the last fifth of which are fitted to; collected when not given."),
+    ] = None,
     episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many episodes to collect without --traces.")] = 50,
     view: Annotated[Source, typer.Option(help="Path from observation to scene graph.")] = "oracle",
     sketch: Annotated[str | None, typer.Option(metavar="NAME", help="Fit this sketch instead of choosing one by probes.")] = None,
@@ -41,6 +44,7 @@ def induce(
     from visualpatchworld.output import make_folder, write_text, writing
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.split import for_fitting
 
     keep_compiled()
     world = load_domain(domain)
@@ -56,7 +60,7 @@ def induce(
             progress(f"collecting {episodes} episodes")
             seen = list(collect(world, constants, episodes=episodes, seed=seed, pixels=False))
         else:
-            seen = list(read_traces(traces, world).episodes)
+            seen = for_fitting(read_traces(traces, world).episodes)
         induction = method.induce(
             world,
             black_box(world, constants),

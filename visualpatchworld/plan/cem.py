@@ -82,10 +82,7 @@ def first_round(cem: CEM, start: Float[Array, "H A"]) -> Round:
 
 def draw(cem: CEM, earlier: Round, key: PRNGKeyArray) -> Float[Array, "K H A"]:
     """Candidates around the mean; the mean itself and the best so far are among them."""
-    horizon, action_dim = earlier.mean.shape
-    num_draws = -(-horizon // cem.hold)
-    noise = jax.random.normal(key, (cem.samples, num_draws, action_dim), earlier.mean.dtype)
-    noise = jnp.repeat(noise, cem.hold, axis=1)[:, :horizon]
+    noise = jax.random.normal(key, (cem.samples, *earlier.mean.shape), earlier.mean.dtype)
     actions = jnp.clip(earlier.mean + earlier.spread * noise, -ACTION_LIMIT, ACTION_LIMIT)
     return actions.at[0].set(earlier.mean).at[1 % cem.samples].set(earlier.best)
 
@@ -101,8 +98,8 @@ def refit(cem: CEM, earlier: Round, actions: Float[Array, "K H A"], costs: Float
     spread = jnp.sqrt((weights * (elites - mean) ** 2).sum(0) / jnp.maximum(count, 1))
     better = costs[order[0]] < earlier.best_cost
     return Round(
-        mean=jnp.where(count > 0, mean, earlier.mean),
-        spread=jnp.where(count > 0, spread, earlier.spread),
+        mean=jnp.where(count > 0, cem.keep * earlier.mean + (1 - cem.keep) * mean, earlier.mean),
+        spread=jnp.where(count > 0, cem.keep * earlier.spread + (1 - cem.keep) * spread, earlier.spread),
         best=jnp.where(better, elites[0], earlier.best),
         best_cost=jnp.where(better, costs[order[0]], earlier.best_cost),
         non_finite=earlier.non_finite + (~finite).sum(),

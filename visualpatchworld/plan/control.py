@@ -15,6 +15,7 @@ from visualpatchworld.plan.observer import Observer
 from visualpatchworld.plan.planner import CEM, Planner
 from visualpatchworld.plan.scorer import Scorer
 from visualpatchworld.plan.shooting import cut_macros, shooting_search
+from visualpatchworld.plan.task import Task
 from visualpatchworld.simulator import Simulator
 
 
@@ -51,7 +52,7 @@ def make_search(planner: Planner, scorer: Scorer, training_actions: Sequence[Flo
 
 def control(
     world: Simulator,
-    goal: Float[np.ndarray, " S"],
+    task: Task,
     meets: Callable[[np.ndarray, np.ndarray], np.ndarray],
     budget: int,
     observer: Observer,
@@ -59,10 +60,10 @@ def control(
     search: Search,
     seed: int,
 ) -> Attempt:
-    """Act in `world` from where it is until it meets the goal or the budget of steps is spent."""
+    """Act in `world`, which is at the task's start, until it meets the goal or the budget of steps is spent."""
     states, actions, plans = [world.observe()], [], []
-    success = solved_at_start = bool(meets(states[0], goal))
-    observer.begin(world, goal)
+    success = solved_at_start = bool(meets(states[0], task.goal))
+    observer.begin(task)
     start = np.zeros((planner.horizon, world.action_dim))
     key = jax.random.key(seed)
     while not success and len(actions) < budget:
@@ -78,10 +79,10 @@ def control(
             world.step(action)
             actions.append(action)
             states.append(world.observe())
-            success = bool(meets(states[-1], goal))
+            success = bool(meets(states[-1], task.goal))
             if success:
                 break
-            observer.watch(world, len(executed) - i - 1)
+            observer.watch(world, action, len(executed) - i - 1)
         if isinstance(planner, CEM) and planner.warm_start:
             start = np.concatenate([found.actions[planner.execute :], np.zeros((planner.execute, world.action_dim))])
     return Attempt(success, solved_at_start, np.array(states), np.array(actions).reshape(-1, world.action_dim), tuple(plans))

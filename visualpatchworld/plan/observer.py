@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import deque
 
 import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.plan.scorer import Situation
+from visualpatchworld.plan.task import Task
+from visualpatchworld.scene.tool.extractor import Extractor
 from visualpatchworld.simulator import Simulator
+
+NUM_FRAMES = 4  # of the last steps, of which velocities are read
 
 
 class Observer(ABC):
     """Watches a world between plans and describes the situation when the next plan is due."""
 
     @abstractmethod
-    def begin(self, world: Simulator, goal: Float[np.ndarray, " S"]) -> None:
-        """An episode begins, with the world at its start."""
+    def begin(self, task: Task) -> None:
+        """A new task begins, with the world at its start."""
 
     @abstractmethod
-    def watch(self, world: Simulator, steps_to_plan: int) -> None:
+    def watch(self, world: Simulator, action: Float[np.ndarray, " A"], steps_to_plan: int) -> None:
         """The world has made a step; so many more follow before the next plan."""
 
     @abstractmethod
@@ -30,11 +35,47 @@ class Observer(ABC):
 class Oracle(Observer):
     """Is told the simulator's own state, and the goal's."""
 
-    def begin(self, world: Simulator, goal: Float[np.ndarray, " S"]) -> None:
-        self._goal = goal
+    def begin(self, task: Task) -> None:
+        self._goal = task.goal
 
-    def watch(self, world: Simulator, steps_to_plan: int) -> None:
+    def watch(self, world: Simulator, action: Float[np.ndarray, " A"], steps_to_plan: int) -> None:
         pass
 
     def situation(self, world: Simulator) -> Situation:
         return Situation(world.observe(), self._goal, world.get_state())
+
+
+class Pixels(Observer):
+    """Sees pictures of the world and of its goal, and reads states off them.
+
+    The stage is a world of the same kind, apart from the true one, for drawing what lies elsewhere in time: the goal, and the steps before
+    the start. It also turns a state that was read into an engine state, for scorers that have an engine.
+    """
+
+    def __init__(self, extractor: Extractor, stage: Simulator):
+        self._extractor, self._stage = extractor, stage
+
+    def begin(self, task: Task) -> None:
+        self._goal = self._extractor.observe([self._drawn(task.goal_engine_state)])
+        earlier = list(zip(task.earlier_engine_states, task.earlier_actions, strict=True))[1 - NUM_FRAMES :]
+        self._frames = deque((self._drawn(state) for state, _ in earlier), maxlen=NUM_FRAMES)
+        self._actions = deque((action for _, action in earlier), maxlen=NUM_FRAMES - 1)
+        self._frames.append(self._drawn(task.start_engine_state))
+        self._last = None
+
+    def watch(self, world: Simulator, action: Float[np.ndarray, " A"], steps_to_plan: int) -> None:
+        if steps_to_plan >= NUM_FRAMES:  # nobody will look at this one
+            return
+        self._actions.append(action)
+        self._frames.append(world.render())
+
+    def situation(self, world: Simulator) -> Situation:
+        frames = list(self._frames)
+        actions = np.array(list(self._actions)[-(len(frames) - 1) :]) if len(frames) > 1 else None
+        self._last = self._extractor.observe(frames, actions, near=self._last)
+        self._stage.place(self._last)
+        return Situation(self._last, self._goal, self._stage.get_state())
+
+    def _drawn(self, engine_state: Float[np.ndarray, " E"]) -> np.ndarray:
+        self._stage.set_state(engine_state)
+        return self._stage.render()

@@ -15,7 +15,7 @@ class CEM:
     horizon: int  # steps foreseen
     execute: int  # steps of a plan that are executed before the next one is made
     spread: float  # standard deviation of an action in the first draw
-    hold: int = 1  # steps for which a drawn action is held: 1 draws every step's action by itself
+    keep: float = 0.0  # share of the earlier mean and spread that stays in the next ones
     warm_start: bool = False  # begin around what is left of the plan before, instead of around resting
 
     def __post_init__(self):
@@ -23,8 +23,8 @@ class CEM:
             raise ValueError(f"elites must lie between 1 and {self.samples} samples, not {self.elites}")
         if not 1 <= self.execute <= self.horizon:
             raise ValueError(f"execute must lie between 1 and the horizon of {self.horizon}, not {self.execute}")
-        if min(self.iterations, self.hold) < 1 or self.spread <= 0:
-            raise ValueError("iterations, hold and spread must be positive")
+        if self.iterations < 1 or self.spread <= 0 or not 0 <= self.keep < 1:
+            raise ValueError("iterations and spread must be positive, and keep must lie between 0 and 1")
 
     @property
     def title(self) -> str:

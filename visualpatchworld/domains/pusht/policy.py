@@ -13,8 +13,9 @@ from visualpatchworld.domains.pusht.simulator import SIZE_PX, PushT, PushTConsta
 
 CLEARANCE_PX = 12.0  # kept from the block on the way
 ARRIVED_PX = 12.0
-MAX_WALK_STEPS = 20  # a place behind the block may be out of reach near a wall
+MAX_WALK_STEPS = 30  # a place behind the block may be out of reach near a wall
 NOISE = 0.05
+WALK, PUSH = 0.5, (0.1, 0.4)  # largest actions on the way and while pushing: about the pace of a person
 CENTRING = 2.0  # above 0, pushes that bring the block back to the middle are preferred
 LEAVE_WALL_PROBABILITY = 0.7  # each step against a wall: enough to meet walls now and then without wedging the block into them
 WALL_PX = 10.0  # a corner this close to the table's edge is at a wall
@@ -36,8 +37,8 @@ def _pushes(simulator: PushT, rng: np.random.Generator) -> Iterator[np.ndarray]:
             behind = _within_walls(to_world(point - standoff * inward, state[2:5]))
             if np.linalg.norm(behind - state[0:2]) < ARRIVED_PX:
                 break
-            yield _towards(_waypoint(state, behind, simulator.constants), 1.0, simulator, rng)
-        speed = rng.uniform(0.1, 0.6)
+            yield _towards(_waypoint(state, behind, simulator.constants), WALK, simulator, rng)
+        speed = rng.uniform(*PUSH)
         swerve = rng.normal(0.0, 0.4)
         for _ in range(rng.integers(5, 16)):
             state = simulator.observe()

@@ -6,6 +6,7 @@ import numpy as np
 
 SUCCESS_PX = 20.0
 SUCCESS_RAD = np.pi / 9
+AGENT_WEIGHT = 0.3  # in the planner's cost
 
 
 def agent_px(state: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -29,10 +30,10 @@ def pose_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
 
 
 def cost(states: Any, goal: Any) -> Any:
-    """The least that a future ever lacks of its goal, in success radii: of agent and block together, and of the block's angle."""
-    places, turns = states[..., 0:4] - goal[0:4], states[..., 4] - goal[4]
-    away = (places**2).sum(-1) ** 0.5 / SUCCESS_PX
+    """The least that a future ever lacks of its goal, in success radii; the agent, which is free to move, counts less than the block."""
+    agent, block, turns = states[..., 0:2] - goal[0:2], states[..., 2:4] - goal[2:4], states[..., 4] - goal[4]
     turned = abs((turns + np.pi) % (2 * np.pi) - np.pi) / SUCCESS_RAD
+    away = ((block**2).sum(-1) ** 0.5 + AGENT_WEIGHT * (agent**2).sum(-1) ** 0.5) / SUCCESS_PX
     return (away + turned).min(-1)
 
 

@@ -1,0 +1,5 @@
+"""`python -m visualpatchworld` is `vpw`."""
+
+from visualpatchworld.cli import main
+
+main()
