@@ -16,6 +16,7 @@ from visualpatchworld.errors import CannotWrite
 
 Observe = Literal["oracle", "tool"]
 Score = Literal["induced", "hybrid", "simulator", "none"]
+NO_PROGRAM = "none"  # in place of a fingerprint, where a method wrote no program that loads; its outcomes count as failures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,11 @@ class CellFile:
 
 def read_outcome(fields: Mapping[str, Any]) -> Outcome:
     """An outcome from its JSON form."""
-    return Outcome(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
+    return Outcome(**{name: _frozen(value) for name, value in fields.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def read_cells(folder: Path) -> list[tuple[Cell, list[Outcome]]]:

@@ -23,10 +23,11 @@ def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: in
     places = [(episode, t) for episode in episodes for t in range(len(episode) - offset)]
     if len(places) < count:
         raise TooFewTasks(
-            f"The episodes hold {len(places)} tasks with a goal {offset} steps ahead, not {count}; ask for fewer, or for a smaller --offset."
+            f"The episodes hold {len(places)} tasks with a goal {offset} steps ahead, not {count}; "
+            "ask for fewer, or for a smaller --offset."
         )
     chosen = np.sort(np.random.default_rng(seed).choice(len(places), count, replace=False))
-    return tuple(_task(number, *places[i], offset) for number, i in enumerate(chosen))
+    return tuple(_task(number, *place, offset) for number, place in enumerate(places[i] for i in chosen))
 
 
 def _task(number: int, episode: Episode, step: int, offset: int) -> Task:

@@ -1,30 +1,32 @@
-"""Success as a table for people."""
+"""Success as a list for people."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rich.table import Table
 
 
-def success_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """One row per cell: the score with all that is needed to judge it."""
-    first = rows[0]
-    table = Table(title=f"{first['domain']}: {first['metric']} within {first['budget']} steps, goals {first['offset']} steps ahead")
-    for name in ("condition", "success", "95 % interval", "of unsolved", "zero", "random", "n", "engine rollouts / plan", "s / plan"):
-        table.add_column(name, justify="left" if name == "condition" else "right")
-    for row in rows:
-        unsolved, seconds = row["success_unsolved"], row["seconds_per_plan_median"]
-        table.add_row(
-            f"{row['observe']} + {row['score']}",
-            f"{row['success']:.1f} %",
-            "{:.1f} to {:.1f}".format(*row["ci95"]),
-            "-" if unsolved is None else f"{unsolved:.1f} % of {row['n_unsolved']}",
-            f"{row['floor_zero']:.1f} %",
-            f"{row['floor_random']:.1f} %",
-            str(row["n"]),
-            f"{row['engine_rollouts_per_plan']:.0f}",
-            "-" if seconds is None else f"{seconds:.3f}",
-        )
+def success_list(cell: Mapping[str, Any]) -> Table:
+    """The score of one cell with all that is needed to judge it, one line each, so that it fits a narrow terminal."""
+    unsolved, seconds = cell["success_unsolved"], cell["seconds_per_plan_median"]
+    lines = {
+        "success": f"{cell['success']:.1f} % of {cell['n']} tasks",
+        "95 % interval": "{:.1f} to {:.1f} %".format(*cell["ci95"]),
+        "not solved at the start": "none" if unsolved is None else f"{unsolved:.1f} % of {cell['n_unsolved']} tasks",
+        "floor, resting": f"{cell['floor_zero']:.1f} %",
+        "floor, acting at random": f"{cell['floor_random']:.1f} %",
+        "what counts": f"{cell['metric']} within {cell['budget']} steps, goals {cell['offset']} ahead",
+        "observed and scored by": f"{cell['observe']} + {cell['score']}",
+        "planner": cell["planner"],
+        "engine rollouts per plan": f"{cell['engine_rollouts_per_plan']:.0f}",
+        "seconds per plan": "-" if seconds is None else f"{seconds:.3f} (median)",
+        "tasks": f"from {cell['source']}, seed {cell['seed']}",
+    }
+    table = Table(title=f"{cell['domain']}: planning", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, said in lines.items():
+        table.add_row(name, said, style="bold green" if name == "success" else "")
     return table

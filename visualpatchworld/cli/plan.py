@@ -43,7 +43,7 @@ def plan(
     """
     from visualpatchworld.bench.measure import Request, measure, measure_floors, report
     from visualpatchworld.cli._compiled import keep_compiled
-    from visualpatchworld.cli._success import success_table
+    from visualpatchworld.cli._success import success_list
     from visualpatchworld.output import make_folder
     from visualpatchworld.program.program import load_program
     from visualpatchworld.trace.collect import collect
@@ -86,4 +86,4 @@ def plan(
     with progress(measure(folder, request), "planning", episodes) as done:
         outcomes = list(done)
     result = report(request, outcomes, floors) | {"program": None if program is None else str(program), "results": str(folder)}
-    show(result, as_json, success_table([result]))
+    show(result, as_json, success_list(result))

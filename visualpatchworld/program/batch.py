@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import jax
@@ -16,7 +17,10 @@ from visualpatchworld.program.rollout import rollout
 
 # A contact law is many small operations whose results are each used several times. XLA repeats them for every use unless kernels may
 # have several outputs, which halves the time of a rollout; loops that it calls small are compiled by a part that knows no such kernels.
-_XLA_FLAGS = "--xla_backend_extra_options=xla_cpu_use_multi_output_fusion,xla_cpu_small_while_loop_byte_threshold=0 --xla_cpu_prefer_vector_width=512"
+_XLA_FLAGS = (
+    "--xla_backend_extra_options=xla_cpu_use_multi_output_fusion,xla_cpu_small_while_loop_byte_threshold=0"
+    " --xla_cpu_prefer_vector_width=512"
+)
 
 BatchRollout = Callable[[Float[Array, " S"], Float[Array, "K H A"]], Float[Array, "K H S"]]
 BatchCosts = Callable[[Float[Array, " S"], Float[Array, " S"], Float[Array, "K H A"]], Float[Array, " K"]]
@@ -56,6 +60,7 @@ def _over_devices(batch: Callable[..., Array], num_shared: int) -> Callable[...,
 
 
 def spread_over_cores(cores: int) -> None:
-    """Let JAX see so many devices on the CPU, and compile small loops well; it has to be said before JAX is first used."""
-    jax.config.update("jax_num_cpu_devices", cores)
+    """Let JAX see so many devices on the CPU, and compile small loops well; said after its first use, JAX goes on with what it has."""
+    with suppress(RuntimeError):
+        jax.config.update("jax_num_cpu_devices", cores)
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_XLA_FLAGS}".strip()

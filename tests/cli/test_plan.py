@@ -1,0 +1,58 @@
+"""Planning from the command line, on the toy domain."""
+
+import json
+from pathlib import Path
+
+import pytest
+from cli.conftest import Vpw
+from toy_program import RIGHT
+
+from visualpatchworld.bench.suite import Source, find_suite, jobs
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "world_model.py"
+    path.write_text(RIGHT.text)
+    return path
+
+
+def test_plan_tells_success_with_what_is_needed_to_judge_it(vpw: Vpw, program: Path, toy_file: Path):
+    arguments = ("plan", "slider", "--program", program, "--traces", toy_file, "--episodes", 4, "--offset", 10)
+    told = json.loads(vpw(*arguments, "--json"))
+    assert (told["success"], told["n"], told["engine_rollouts_per_plan"], told["budget"]) == (100, 4, 0, 20)
+    assert told["floor_zero"] < 100
+    assert told["program"] == str(program)
+    assert {path.suffix for path in Path(told["results"]).iterdir()} == {".jsonl"}
+    table = vpw(*arguments)
+    assert "100.0 %" in table
+    assert max(map(len, table.splitlines())) <= 80
+    for needed in ("at_goal", "95 %", "resting", "at random", "engine rollouts", "seed"):
+        assert needed in table
+
+
+def test_the_commands_of_a_suite_run(vpw: Vpw, program: Path, toy_file: Path, tmp_path: Path):
+    for job in jobs(find_suite("smoke"), [Source("slider", toy_file, program)]):
+        told = json.loads(vpw(*job.command(tmp_path / "results")[3:]))
+        assert (told["observe"], told["score"], told["n"]) == (job.observe, job.score, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("plan slider", "Scoring 'induced' needs --program FILE.py; `vpw induce slider` makes one."),
+        ("plan slider --score hybrid", "Scoring 'hybrid' needs --program"),
+        ("plan slider --program {program} --score inducd", "No way to score 'inducd'. Found: hybrid, induced, simulator. Did you mean"),
+        ("plan slider --program {program} --metric at_gaol", "No metric 'at_gaol'. Found: at_goal. Did you mean 'at_goal'?"),
+        ("plan slider --program nowhere.py", "Cannot read the program"),
+        ("plan slider --program {program} --traces nowhere.h5", "There is no file 'nowhere.h5'"),
+        ("plan slider --program {program} --traces {file} --episodes 500", "tasks with a goal 25 steps ahead, not 500; ask for fewer"),
+        ("plan slider --program {program} --traces {file} --offset 900", "hold 0 tasks with a goal 900 steps ahead"),
+        ("plan slider --program {program} --results /dev/null/x", "Could not make the folder"),
+        ("plan slidr --program {program}", "No domain 'slidr'"),
+        ("plan slider --program {program} --vary drog=1", "No constant 'drog'"),
+        ("plan slider --program {program} --observe eyes", "'eyes' is not one of"),
+    ],
+)
+def test_bad_input_gets_one_sentence(vpw: Vpw, program: Path, toy_file: Path, arguments: str, sentence: str):
+    assert sentence in vpw.refused(*arguments.format(program=program, file=toy_file).split())
