@@ -5,21 +5,22 @@ import numpy as np
 
 def gap_to_polygon(point, corners):
     """Distance from a point to a convex polygon (negative inside) and the unit normal from the polygon to the point."""
-    corners = np.array(corners)  # they run counter-clockwise
-    edges = np.roll(corners, -1, axis=0) - corners
-    lengths = np.sqrt(edges[:, 0] ** 2 + edges[:, 1] ** 2)
-    along_x, along_y = edges[:, 0] / lengths, edges[:, 1] / lengths
-    x, y = point[0] - corners[:, 0], point[1] - corners[:, 1]
-    depths = along_y * x - along_x * y
-    along = np.clip(along_x * x + along_y * y, 0.0, lengths)
-    x, y = x - along * along_x, y - along * along_y
-    squares = x * x + y * y
-    nearest, deepest = np.argmin(squares), np.argmax(depths)
-    outside = depths[deepest] > 0
-    distance = np.sqrt(np.where(outside, squares[nearest], 1.0))
-    normal_x = np.where(outside, x[nearest] / distance, along_y[deepest])
-    normal_y = np.where(outside, y[nearest] / distance, -along_x[deepest])
-    return np.where(outside, distance, depths[deepest]), (normal_x, normal_y)
+    square, near, depth, out = np.inf, (0.0, 0.0), -np.inf, (0.0, 0.0)
+    for (ax, ay), (bx, by) in zip(corners, corners[1:] + corners[:1]):  # noqa: B905; the corners run counter-clockwise
+        length = ((bx - ax) ** 2 + (by - ay) ** 2) ** 0.5
+        ux, uy = (bx - ax) / length, (by - ay) / length
+        x, y = point[0] - ax, point[1] - ay
+        edge_depth = uy * x - ux * y
+        along = np.clip(ux * x + uy * y, 0.0, length)
+        x, y = x - along * ux, y - along * uy
+        edge_square = x * x + y * y
+        nearer, deeper = edge_square < square, edge_depth > depth
+        square, near = np.minimum(square, edge_square), (np.where(nearer, x, near[0]), np.where(nearer, y, near[1]))
+        depth, out = np.maximum(depth, edge_depth), (np.where(deeper, uy, out[0]), np.where(deeper, -ux, out[1]))
+    outside = depth > 0
+    distance = np.sqrt(np.where(outside, square, 1.0))
+    normal = (np.where(outside, near[0] / distance, out[0]), np.where(outside, near[1] / distance, out[1]))
+    return np.where(outside, distance, depth), normal
 
 
 def deepest_in_walls(corners, position, angle, walls):
