@@ -78,16 +78,17 @@ class Request:
 
 def measure(folder: Path, request: Request) -> Iterator[Outcome]:
     """The outcomes of the planned attempts, those that were there already first."""
+    cell = request.cell(request.method, request.observe, request.score)
+    yield from evaluate(folder, cell, request.tasks, lambda: request.domain.simulator(request.constants), lambda: attempts(request))
+
+
+def attempts(request: Request) -> Try:
+    """The planned attempts that a request asks for, made ready."""
     condition = Condition(
         domain=request.domain, constants=request.constants, model=request.model, observe=request.observe, score=request.score
     )
-
-    def prepared() -> Try:
-        library = [episode.actions[:-1] for episode in for_fitting(request.episodes)]
-        return planning(condition, request.meets, request.budget, request.seed, library)
-
-    cell = request.cell(request.method, request.observe, request.score)
-    yield from evaluate(folder, cell, request.tasks, lambda: request.domain.simulator(request.constants), prepared)
+    library = [episode.actions[:-1] for episode in for_fitting(request.episodes)]
+    return planning(condition, request.meets, request.budget, request.seed, library)
 
 
 def measure_floors(folder: Path, request: Request) -> dict[str, Summary]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from visualpatchworld.errors import UnknownName, VpwError
 
 # Episodes that tasks are drawn from when no file is given; a seed that nobody is likely to have collected training episodes with.
 TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
+NUM_FILMS = 3  # tasks that are filmed
 
 
 def plan(
@@ -31,6 +33,9 @@ def plan(
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same tasks and draws.")] = 42,
     offset: Annotated[int, typer.Option(min=1, help="Steps from start to goal.")] = 25,
     metric: Annotated[str | None, typer.Option(help="What counts as success; the domain's main metric when not given.")] = None,
+    horizon: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Foresee and execute N steps at a time, in place of the frozen planner's.")
+    ] = None,
     method: Annotated[str, typer.Option(help="Name of the method that the results are kept under.")] = "vpw",
     results: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results are kept; a run goes on where it stopped.")] = None,
     video: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write films of the first tasks there.")] = None,
@@ -41,6 +46,7 @@ def plan(
 
     Example: vpw plan DOMAIN --program world_model.py
     """
+    from visualpatchworld.bench.film import write_films
     from visualpatchworld.bench.measure import Request, measure, measure_floors, report
     from visualpatchworld.cli._compiled import keep_compiled
     from visualpatchworld.cli._success import success_list
@@ -51,6 +57,8 @@ def plan(
 
     keep_compiled(all_cores=True)
     world = load_domain(domain)
+    if horizon is not None:
+        world = replace(world, planner=replace(world.planner, horizon=horizon, execute=horizon))
     if score not in ("induced", "hybrid", "simulator"):
         raise UnknownName("way to score", score, ("induced", "hybrid", "simulator"))
     if metric is not None and metric not in world.metrics:
@@ -85,5 +93,10 @@ def plan(
     floors = measure_floors(folder, request)
     with progress(measure(folder, request), "planning", episodes) as done:
         outcomes = list(done)
+    films = []
+    if video is not None:
+        with progress(write_films(make_folder(video), request, NUM_FILMS), "films", 2 * NUM_FILMS) as written:
+            films = [str(path) for path in written]
     result = report(request, outcomes, floors) | {"program": None if program is None else str(program), "results": str(folder)}
+    result |= {"films": films}
     show(result, as_json, success_list(result))

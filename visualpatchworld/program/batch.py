@@ -53,7 +53,7 @@ def _over_devices(batch: Callable[..., Array], num_shared: int) -> Callable[...,
     def run(*arguments: Array) -> Array:
         *shared, candidates = arguments
         surplus = -len(candidates) % len(devices)
-        padded = jnp.concatenate([candidates, candidates[:surplus]]) if surplus else candidates
+        padded = candidates[jnp.arange(len(candidates) + surplus) % len(candidates)] if surplus else candidates
         return spread(*shared, padded)[: len(candidates)]
 
     return run
