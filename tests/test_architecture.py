@@ -31,7 +31,7 @@ LAYERS = [
     ["plan"],
     ["baselines"],
     ["bench"],
-    ["cli"],
+    ["cli", "__main__"],
 ]
 MACHINERY = sorted(path for path in PACKAGE.rglob("*.py") if "domains" not in path.relative_to(PACKAGE).parts)
 

@@ -73,3 +73,27 @@ def test_a_job_is_a_command_for_this_python(tmp_path: Path):
     assert command[:5] == [sys.executable, "-m", "visualpatchworld", "plan", "one"]
     assert command[-1] == "--json"
     assert json.dumps(command)
+
+
+def wanted(suite: str, domain: str) -> list[Source]:
+    return list(find_suite(suite).sources(Source(domain, Path("tasks.h5"), Path("programs/tasks/world_model.py"))))
+
+
+def test_an_ablation_fits_the_extra_sketches_of_a_domain():
+    assert wanted("ablation", "slider") == []
+    sources = wanted("ablation", "pusht")
+    assert [source.sketch for source in sources] == [None, "linear", "collision-gated"]
+    assert sources[1].program == Path("programs/tasks-linear/world_model.py")
+    assert sources[1].induction()[-5:] == ["--sketch", "linear", "--out", "programs/tasks-linear", "--json"]
+    made = jobs(find_suite("ablation"), sources)
+    assert [job.command(Path())[-3:-1] for job in made] == [["--results", "."], ["--method", "linear"], ["--method", "collision-gated"]]
+    assert len({job.title for job in made}) == 3
+
+
+def test_metrics_are_measured_where_the_paper_tells_them_apart():
+    assert wanted("metrics", "slider") == wanted("metrics", "pusht") == []
+    made = jobs(find_suite("metrics"), wanted("metrics", "reacher"))
+    assert len(made) == len({job.title for job in made}) == 5 * 4
+    assert {job.options for job in made} == {
+        (*metric, *horizon) for metric in (("--metric", "finger_match"), ("--metric", "qpos_match")) for horizon in ((), ("--horizon", "5"))
+    }

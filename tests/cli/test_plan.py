@@ -31,6 +31,13 @@ def test_plan_tells_success_with_what_is_needed_to_judge_it(vpw: Vpw, program: P
         assert needed in table
 
 
+def test_a_horizon_in_place_of_the_frozen_planner_s_makes_a_cell_of_its_own(vpw: Vpw, program: Path, toy_file: Path):
+    arguments = ("plan", "slider", "--program", program, "--traces", toy_file, "--episodes", 2, "--offset", 10, "--json")
+    frozen, shorter = json.loads(vpw(*arguments)), json.loads(vpw(*arguments, "--horizon", 2))
+    assert "5 steps ahead, 5 executed" in frozen["planner"] and "2 steps ahead, 2 executed" in shorter["planner"]
+    assert len(list(Path(frozen["results"]).glob("*vpw*.jsonl"))) == 2
+
+
 def test_the_commands_of_a_suite_run(vpw: Vpw, program: Path, toy_file: Path, tmp_path: Path):
     for job in jobs(find_suite("smoke"), [Source("slider", toy_file, program)]):
         told = json.loads(vpw(*job.command(tmp_path / "results")[3:]))
