@@ -12,11 +12,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from visualpatchworld.errors import CannotWrite
+from visualpatchworld.errors import CannotWrite, VpwError
 
 Observe = Literal["oracle", "tool"]
 Score = Literal["induced", "hybrid", "simulator", "none"]
 NO_PROGRAM = "none"  # in place of a fingerprint, where a method wrote no program that loads; its outcomes count as failures
+
+
+class BadResults(VpwError):
+    """A file among the results that is damaged or something else."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +109,10 @@ def read_cells(folder: Path) -> list[tuple[Cell, list[Outcome]]]:
     """All cells of a results folder, by file name; a last line that was never finished does not count."""
     cells = []
     for path in sorted(folder.glob("*.jsonl")):
-        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-        if rows:
-            cells.append((Cell(**rows[0]["cell"]), [read_outcome(row["outcome"]) for row in rows]))
+        try:
+            rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+            if rows:
+                cells.append((Cell(**rows[0]["cell"]), [read_outcome(row["outcome"]) for row in rows]))
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise BadResults(f"'{path}' does not hold results as `vpw plan` writes them; move it elsewhere.") from error
     return cells

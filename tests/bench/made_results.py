@@ -1,0 +1,44 @@
+"""Results made by hand, so that what a table must say is known."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from visualpatchworld.bench.cell import Cell, Outcome
+from visualpatchworld.domain import load_domain
+
+
+def add(folder: Path, successes: Sequence[bool], solved: int = 0, domain: str = "slider", plans: int = 2, **changes: Any) -> Cell:
+    """A cell with one outcome per success; the first `solved` tasks were solved at their start."""
+    folder.mkdir(parents=True, exist_ok=True)
+    world = load_domain(domain)
+    fields: dict[str, Any] = {
+        "domain": domain, "method": "vpw", "observe": "oracle", "score": "induced", "metric": next(iter(world.metrics)), "offset": 25,
+        "budget": 50, "seed": 42, "source": domain, "planner": world.planner.title, "program": "aaa", "n": len(successes),
+    }  # fmt: skip
+    fields |= changes
+    fields.setdefault("tasks", f"{fields['source']}-{fields['seed']}")
+    cell = Cell(**fields)
+    rollouts = 30 * plans if cell.score == "hybrid" else 0
+    lines = []
+    for task, success in enumerate(successes):
+        outcome = Outcome(
+            task=task, episode=0, step=task, success=success, solved_at_start=task < solved, steps=1, plans=plans, engine_rollouts=rollouts,
+            non_finite=0, plan_seconds=(0.1,) * plans, states=((0.0, 0.0),), actions=((0.0,),),
+        )  # fmt: skip
+        lines.append(json.dumps({"cell": asdict(cell), "versions": {}, "outcome": asdict(outcome)}) + "\n")
+    (folder / cell.file_name).write_text("".join(lines))
+    return cell
+
+
+def add_floors(folder: Path, zero: Sequence[bool], random: Sequence[bool], **changes: Any) -> None:
+    """Both floors of a place's tasks."""
+    for method, successes in (("zero", zero), ("random", random)):
+        add(folder, successes, method=method, score="none", planner="", program="", plans=0, **changes)
+
+
+def share(successes: int, count: int) -> list[bool]:
+    """So many successes, then failures."""
+    return [i < successes for i in range(count)]

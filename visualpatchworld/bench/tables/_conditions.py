@@ -1,0 +1,66 @@
+"""Tables with a row per condition or method and a column per place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from visualpatchworld.bench.found import Found, find
+from visualpatchworld.bench.results import Place, Query, Results, condition_title
+from visualpatchworld.bench.suite import CONDITIONS
+from visualpatchworld.bench.table import MISSING, Column, Entry, Section, number, quote, words
+
+
+def columns(where: Sequence[Place], first: str = "condition") -> tuple[Column, ...]:
+    """The row's name, each place, the mean."""
+    return (Column(first, words=True), *(Column(place.title) for place in where), Column("mean"))
+
+
+def find_conditions(results: Results, where: Sequence[Place]) -> dict[str, list[Found]]:
+    """Every condition in every place, by the condition's title."""
+    return {
+        condition_title(observe, score): [find(results, place, Query(observe=observe, score=score)) for place in where]
+        for observe, score in CONDITIONS
+    }
+
+
+def measured_sections(rows: Mapping[str, Sequence[Found]], names: Sequence[str]) -> tuple[Section, ...]:
+    """Scores with their floors, and the same over tasks that were not solved at their start."""
+    scores = [
+        (words(title), *(item.score() for item in found), _mean(found, names, lambda item: item.success)) for title, found in rows.items()
+    ]
+    everything = [list(column) for column in zip(*rows.values(), strict=True)]
+    for title, floor in (("Floor: zero actions", "zero"), ("Floor: random actions", "random")):
+        summaries = [next((getattr(item, floor) for item in column if getattr(item, floor)), None) for column in everything]
+        scores.append((words(title), *(Entry(number(summary.success) if summary else MISSING) for summary in summaries), Entry("")))
+    unsolved = [
+        (
+            words(title),
+            *(item.unsolved() for item in found),
+            _mean(found, names, lambda item: item.summary and item.summary.success_unsolved),
+        )
+        for title, found in rows.items()
+    ]
+    return Section("Measured", tuple(scores)), Section("Measured, only tasks not solved at their start", tuple(unsolved))
+
+
+def quoted_sections(rows: Sequence[Mapping[str, Any]], where: Sequence[Place]) -> tuple[Section, ...]:
+    """Quoted rows under the name of their source; a domain's figure stands under its first place."""
+    by_source: dict[str, list[tuple[Entry, ...]]] = {}
+    for row in rows:
+        figures = [quote(row["success"].get(place.domain.name)) if place.first else quote("") for place in where]
+        by_source.setdefault(row["source"], []).append(
+            (words(row["method"]), *figures, quote(MISSING if row["mean"] is None else f"{row['mean']:.1f}"))
+        )
+    return tuple(Section(f"Quoted, not measured here: {source}", tuple(entries), quoted=True) for source, entries in by_source.items())
+
+
+def mean_note(where: Sequence[Place], names: Sequence[str]) -> str:
+    """Over what a mean is taken."""
+    titles = [place.title for place in where if place.first and place.domain.name in names]
+    return f"Means are over one source of tasks per domain: {', '.join(titles)}."
+
+
+def _mean(found: Sequence[Found], names: Sequence[str], value) -> Entry:
+    values = [value(item) for item in found if item.place.first and item.place.domain.name in names]
+    return Entry(f"{sum(values) / len(values):.1f}") if values and None not in values else Entry(MISSING)
