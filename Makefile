@@ -3,7 +3,7 @@ DOMAIN ?= pusht
 OUT ?= runs/$(DOMAIN)
 BIN := .venv/bin
 
-.PHONY: run test lint format clean
+.PHONY: run test lint format readme clean
 
 run: .venv/ready
 	@mkdir -p $(OUT)
@@ -24,6 +24,10 @@ lint: .venv/ready
 format: .venv/ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The table of results between the README's markers.
+readme: .venv/ready
+	$(BIN)/python scripts/readme_table
 
 clean:
 	rm -rf .venv runs
