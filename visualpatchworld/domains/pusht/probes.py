@@ -8,8 +8,9 @@ from visualpatchworld.scene.relations import gap
 from visualpatchworld.scene.schema import Pose, SceneGraph
 from visualpatchworld.sketch.probe import Probe
 
+PUSH_STEPS = 5
 STEPS = 8
-PUSH_STRENGTH = 0.6
+PUSH_STRENGTH = 0.5
 CLEARANCE = 0.02  # of the block's reach, between agent and block at the start of a push
 
 
@@ -34,18 +35,20 @@ def _free(graph: SceneGraph, rng: np.random.Generator, strength: float) -> Probe
 
 
 def _push(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
-    """From beside the block into it, a little off its middle so that it also turns."""
-    block, angle = _block_pose(graph, rng)
+    """From beside the block into it, a little off its middle so that it also turns, and then along it."""
     heading = rng.uniform(0, 2 * np.pi)
+    block, angle = _block_before_push(graph, rng, heading)
     aim = _middle(graph, block, angle) + rng.uniform(-0.3, 0.3) * _extent(graph) * _unit(heading + np.pi / 2)
-    actions = np.tile(rng.uniform(0.3, 0.6) * _unit(heading), (STEPS, 1)) + rng.normal(0, 0.1, (STEPS, 2))
+    strength, side = rng.uniform(0.3, PUSH_STRENGTH), rng.choice([-1, 1]) * np.pi / 2
+    actions = np.concatenate([np.tile(_unit(heading), (PUSH_STEPS, 1)), np.tile(_unit(heading + side), (STEPS - PUSH_STEPS, 1))])
+    actions = strength * actions + rng.normal(0, 0.1, (STEPS, 2))
     return Probe(f"push {number + 1}", "block", _start(_beside(graph, block, angle, aim, heading), block, angle), actions)
 
 
 def _release(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
     """A hard push, then quickly back: does the block go on?"""
-    block, angle = _block_pose(graph, rng)
     heading = rng.uniform(0, 2 * np.pi)
+    block, angle = _block_before_push(graph, rng, heading)
     start = _beside(graph, block, angle, _middle(graph, block, angle), heading)
     actions = PUSH_STRENGTH * np.concatenate([np.tile(_unit(heading), (4, 1)), np.tile(-_unit(heading), (STEPS - 4, 1))])
     return Probe(f"push and let go {number + 1}", "response", _start(start, block, angle), actions)
@@ -53,11 +56,12 @@ def _release(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
 
 def _rub(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
     """Slanting into the block, so that the agent slides along it: is the block dragged along?"""
-    block, angle = _block_pose(graph, rng)
     heading = rng.uniform(0, 2 * np.pi)
+    block, angle = _block_before_push(graph, rng, heading)
     start = _beside(graph, block, angle, _middle(graph, block, angle), heading)
     slanted = heading + rng.choice([-1, 1]) * rng.uniform(0.5, 0.8)
-    return Probe(f"push aslant {number + 1}", "contact", _start(start, block, angle), np.tile(PUSH_STRENGTH * _unit(slanted), (STEPS, 1)))
+    actions = np.concatenate([np.tile(PUSH_STRENGTH * _unit(slanted), (PUSH_STEPS, 1)), np.zeros((STEPS - PUSH_STEPS, 2))])
+    return Probe(f"push aslant {number + 1}", "contact", _start(start, block, angle), actions)
 
 
 def _beside(graph: SceneGraph, block: np.ndarray, angle: float, aim: np.ndarray, heading: float) -> np.ndarray:
@@ -71,9 +75,20 @@ def _beside(graph: SceneGraph, block: np.ndarray, angle: float, aim: np.ndarray,
 
 
 def _block_pose(graph: SceneGraph, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """Near the middle of the walls, so that a short push stays clear of them."""
-    walls = [(item.pose.x or 0.0, item.pose.y or 0.0) for item in graph.objects if item.kind == "wall"]
-    return np.mean(walls, axis=0) + rng.uniform(-20, 20, 2), float(rng.uniform(0, 2 * np.pi))
+    """Near the middle of the walls."""
+    return np.mean(_walls(graph), axis=0) + rng.uniform(-20, 20, 2), float(rng.uniform(0, 2 * np.pi))
+
+
+def _block_before_push(graph: SceneGraph, rng: np.random.Generator, heading: float) -> tuple[np.ndarray, float]:
+    """As far back from the middle of the walls as a push may take the block beyond it: how far an action reaches, nobody knows yet."""
+    place, angle = _block_pose(graph, rng)
+    room = np.ptp(_walls(graph), axis=0).min() / 2
+    back = max(room - np.linalg.norm(np.ptp(_corners(graph), axis=0)) / 2, 0.0) * 0.75
+    return 2 * place - _middle(graph, place, angle) - back * _unit(heading), angle
+
+
+def _walls(graph: SceneGraph) -> np.ndarray:
+    return np.array([(item.pose.x or 0.0, item.pose.y or 0.0) for item in graph.objects if item.kind == "wall"])
 
 
 def _corners(graph: SceneGraph) -> np.ndarray:

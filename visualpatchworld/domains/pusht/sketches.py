@@ -115,9 +115,11 @@ def drive_agent(state, target):
 
 
 def direct_step(state, action):
-    """One step: the agent goes evenly to where the action points, and rests there."""
+    """One step: the agent goes evenly to where the action points, and rests there; the block follows once the agent has moved."""
+    pushed = state
     for _ in range(SUBSTEPS):
-        state = carry_agent(push_block(state), action)
+        state = carry_agent(pushed, action)
+        pushed = push_block(state)
     return state._replace(agent_vx=0.0, agent_vy=0.0)
 
 
