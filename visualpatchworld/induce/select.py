@@ -10,7 +10,7 @@ import numpy as np
 from visualpatchworld.errors import BadGraph
 from visualpatchworld.induce.blackbox import BlackBox
 from visualpatchworld.induce.errors_by_horizon import predict
-from visualpatchworld.induce.fit import Fit, fit, search_over
+from visualpatchworld.induce.fit import Fit, fit, quick_search_over
 from visualpatchworld.induce.windows import Recording, Windows
 from visualpatchworld.program.source import emit, parts_of, unfitted
 from visualpatchworld.scene.schema import SceneGraph
@@ -115,6 +115,14 @@ def select(
             continue
         candidates.append(_try(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints))
         hints = [best.fit.values for best in Evidence((), (), tuple(candidates)).ranked[:2] if best.fit is not None]
+    leader = Evidence((), (), tuple(candidates)).winner
+    if leader.fit is not None and leader.explained < len(probes):
+        # A simpler form that shares the leader's right constants may have missed them when it was tried.
+        for i, rival in enumerate(candidates):
+            if rival.explained and rival.simplicity > leader.simplicity:
+                progress(f"{rival.sketch.name}, again")
+                again = _try(rival.sketch, graph, windows, probes, state_space, quantities, tolerances, rng, [leader.fit.values])
+                candidates[i] = max(rival, again, key=lambda candidate: candidate.explained)
     return Evidence(tuple(probes), recordings, tuple(candidates))
 
 
@@ -150,7 +158,7 @@ def _try(
         program = unfitted(sketch, graph)
     except BadGraph as error:
         return Candidate(sketch, len(constants), 0, None, (), str(error))
-    found = fit(program, constants, windows, windows, state_space, rng, search_over(windows.horizon), hints)
+    found = fit(program, constants, windows, windows, state_space, rng, quick_search_over(windows.horizon), hints)
     predicted = predict(emit(sketch, graph, found.values, found.errors), windows)
     verdicts = []
     for i, probe in enumerate(probes):
