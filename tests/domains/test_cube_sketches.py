@@ -13,7 +13,7 @@ CUBE = load_domain("cube")
 # What the data of a nominal simulator make of the constants, roughly.
 VALUES = {
     "STRIDE": 0.0218, "TURN": 0.067, "GRIP": 1.0, "FOLLOW": 0.37, "FLOOR": 0.02, "SHARE": 0.44, "KEEP": 0.05, "OUT": 1.03, "LIFT": 0.92,
-    "WRIST": 0.52, "SWAY": 0.13, "SAG": 0.0012, "SHOULDER": 0.135, "PAD": 0.01, "STOP": 0.56, "FALL": 0.0245,
+    "WRIST": 0.52, "SWAY": 0.13, "SAG": 0.0012, "SHOULDER": 0.135, "WIDE": 0.0075, "TALL": 0.015, "STOP": 0.56, "FALL": 0.0245,
 }  # fmt: skip
 DIRECT = {**VALUES, "STRIDE": 0.05, "TURN": 0.3}
 # A block held in the air, and one that lies on the table far from the hand.
@@ -87,7 +87,7 @@ def test_probes_are_randomised_and_of_one_length():
     graph = CUBE.scene.oracle(APART, CUBE.constants)
     first, again, other = (CUBE.probes(graph, np.random.default_rng(seed)) for seed in (0, 0, 1))
     assert {probe.actions.shape for probe in first} == {(16, 5)}
-    assert {probe.asks for probe in first} == set(CUBE.family.axes)
+    assert {probe.asks for probe in first} == {*CUBE.family.axes, ""}
     assert all((a.start == b.start).all() and (a.actions == b.actions).all() for a, b in zip(first, again, strict=True))
     assert not any((a.start == b.start).all() for a, b in zip(first, other, strict=True))
 

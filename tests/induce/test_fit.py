@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.fit import Fit, fit, search_over
-from visualpatchworld.induce.windows import Recording, Windows, cut_windows, recordings_of, split_recordings
+from visualpatchworld.induce.fit import Fit, fit, quick_search_over, search_over
+from visualpatchworld.induce.windows import Recording, Windows, beginnings, cut_windows, joined, recordings_of, split_recordings
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import parts_of, unfitted
 from visualpatchworld.scene.state import StateField, StateSpace
@@ -16,7 +16,7 @@ HEAD = "from typing import NamedTuple\nimport jax.numpy as np\nclass State(Named
 SPACE = StateSpace((StateField("x", "m", "puck.pose.x"),))
 
 
-def fitted(body: str, constants: dict[str, Constant], truth, *, space: StateSpace = SPACE, horizon: int = 4) -> Fit:
+def fitted(body: str, constants: dict[str, Constant], truth, *, space: StateSpace = SPACE, horizon: int = 4, search=search_over) -> Fit:
     """Fit a one-field program to what `truth(x, a)` does."""
     rng = np.random.default_rng(3)
     starts, actions = rng.uniform(-1, 1, (60, 1)), rng.uniform(-1, 1, (60, horizon, 1))
@@ -26,13 +26,14 @@ def fitted(body: str, constants: dict[str, Constant], truth, *, space: StateSpac
         state = truth(state, actions[:, t, 0])
         truths[:, t, 0] = state
     windows = Windows(starts, actions, truths)
-    return fit(Program(HEAD + body), constants, windows, windows, space, rng, search_over(horizon))
+    return fit(Program(HEAD + body), constants, windows, windows, space, rng, search(horizon))
 
 
-def test_smooth_constants_come_back():
+@pytest.mark.parametrize("search", [search_over, quick_search_over])
+def test_smooth_constants_come_back(search):
     body = "def step(state, action):\n    return State(KEEP * state.x + SPEED * action[0])\n"
     constants = {"KEEP": signed("", "", -2, 2), "SPEED": positive("m", "", 0.01, 1000)}
-    found = fitted(body, constants, lambda x, a: 0.83 * x + 4.2 * a)
+    found = fitted(body, constants, lambda x, a: 0.83 * x + 4.2 * a, search=search)
     assert found.values == pytest.approx({"KEEP": 0.83, "SPEED": 4.2}, rel=1e-6)
     assert all(error is not None and error < 1e-4 for error in found.errors.values())
     assert found.not_finite == 0
@@ -44,6 +45,14 @@ def test_a_threshold_is_found_by_the_scan():
     found = fitted(body, constants, lambda x, a: x + np.where(a > 0.37, 2.5, 0.0))
     assert found.values["JUMP"] == pytest.approx(2.5, rel=1e-6)
     assert found.values["EDGE"] == pytest.approx(0.37, abs=0.02)
+    assert abs(found.values["EDGE"] - 0.37) <= found.errors["EDGE"] < 0.03
+
+
+def test_a_threshold_that_no_window_comes_near_is_said_to_be_open():
+    body = "def step(state, action):\n    return State(state.x + np.where(action[0] > EDGE, JUMP, 0.0))\n"
+    constants = {"EDGE": threshold("", "", -1, 9), "JUMP": positive("m", "", 0.01, 100)}
+    found = fitted(body, constants, lambda x, a: x)
+    assert "EDGE" in found.undetermined
 
 
 def test_a_choice_is_made_by_the_data():
@@ -111,3 +120,10 @@ def test_windows_hold_what_the_recordings_hold():
     np.testing.assert_array_equal(windows.actions[:, 0, 0], 10 * windows.starts[:, 0])
     with pytest.raises(ValueError, match="no recording has 20 steps"):
         cut_windows([recording], 20, 5, np.random.default_rng(0))
+
+
+def test_beginnings_are_the_first_steps_of_recordings_that_are_long_enough():
+    long, short = (Recording(np.arange(n + 1.0)[:, None], np.zeros((n, 1))) for n in (6, 2))
+    windows = joined(*beginnings([long, short, long], 3))
+    np.testing.assert_array_equal(windows.starts, np.zeros((2, 1)))
+    np.testing.assert_array_equal(windows.truths[:, :, 0], np.tile([1.0, 2.0, 3.0], (2, 1)))

@@ -68,3 +68,16 @@ def test_the_whole_method_recovers_the_toy(toy: Domain, box: BlackBox):
     assert induction.program.constants["DRAG"] == result["constants"]["DRAG"]["value"]
     again = induce(toy, box, recordings, seed=0)
     assert again.program.text == induction.program.text, "the same seed gives the same program"
+
+
+def test_a_probe_that_asks_for_nothing_is_fitted_to_and_not_judged_by(toy: Domain, box: BlackBox):
+    probes = toy.probes
+
+    def some_ask(graph, rng):
+        first, *others = probes(graph, rng)
+        return (dataclasses.replace(first, asks=""), *others)
+
+    evidence = choose_form(dataclasses.replace(toy, probes=some_ask), box, np.random.default_rng(0))
+    assert len(evidence.recordings) == len(evidence.probes) + 1
+    assert all(len(candidate.verdicts) in (0, len(evidence.probes)) for candidate in evidence.candidates)
+    assert evidence.winner.sketch.name == "push+drag"

@@ -24,6 +24,8 @@ FLOOR = 1e-9  # residuals smaller than this are rounding
 # Trials are not told apart below this. Otherwise one that gets the easy fields right to the last bit and the hard ones wrong beats one that
 # gets all of them right to four digits.
 EXACT = 1e-5
+SCAN_POINTS = 48  # of a threshold's prior, in a scan of it
+SAME = 0.005  # costs closer than this share do not tell one place of a threshold from another
 DIGITS = 7  # of a constant in the text
 FEW_WINDOWS = 24  # enough to find the right valley
 DIFFERENCE = 1e-6  # of a constant's prior range, where the Jacobian comes from differences
@@ -58,7 +60,6 @@ class Search:
     draws_kept: int = 1  # for every set of options
     draw_every_option: bool = True  # otherwise only those options that the hints name
     exact: bool = True  # whether gradients go through the program; otherwise differences, which a form that is tried once compiles faster
-    scan_points: int = 48
 
 
 def quick_search_over(horizon: int) -> Search:
@@ -123,7 +124,7 @@ def fit(
         def refine(loss: _Loss, trials: list[_Trial], stage: Stage) -> list[_Trial]:
             progress(f"horizon {stage.horizon}")
             kept = sorted(trials, key=lambda trial: trial.cost)[: stage.trials]
-            return [_refine(model, loss, trial, stage, search.scan_points) for trial in kept]
+            return [_refine(model, loss, trial, stage) for trial in kept]
 
         trials = _draw(model, few, search, hints, rng)
         for stage in search.first:
@@ -207,11 +208,11 @@ class _Loss:
 
     def __init__(self, model: _Model, windows: Windows):
         self._model = model
-        self._length = windows.horizon
+        self.length = windows.horizon
         self._data = jax.tree.map(jnp.asarray, (windows.starts, windows.actions, windows.truths))
 
     def _look(self, horizon: int | None) -> Bool[Array, " H"]:
-        return jnp.asarray(np.arange(1, self._length + 1) % (horizon or self._length) == 0)
+        return jnp.asarray(np.arange(1, self.length + 1) % (horizon or self.length) == 0)
 
     def residuals(self, trial: _Trial, horizon: int | None = None) -> np.ndarray:
         return np.asarray(self._model.compiled_residuals(trial.place, trial.options, self._look(horizon), self._data))
@@ -244,12 +245,12 @@ def _place(constant: Constant, value: float) -> float:
     return (value - constant.low) / (constant.high - constant.low)
 
 
-def _refine(model: _Model, loss: _Loss, trial: _Trial, stage: Stage, scan_points: int) -> _Trial:
+def _refine(model: _Model, loss: _Loss, trial: _Trial, stage: Stage) -> _Trial:
     """Descend in the smooth constants; where there are thresholds, scan each and descend again, since each shifts the other."""
     trial = _descend(model, loss, trial, stage)
-    for _ in range(2 if len(model.steps) else 0):
+    for _ in range(min(stage.rounds, 2) if len(model.steps) else 0):
         for i in model.steps:
-            trial = _scan(loss, trial, int(i), stage, scan_points)
+            trial = _scan(loss, trial, int(i), stage)
         trial = _descend(model, loss, trial, stage)
     return trial
 
@@ -290,22 +291,37 @@ def _softness(residuals: np.ndarray) -> float:
     return max(float(np.quantile(sizes, 0.75)), FLOOR) if len(sizes) else FLOOR
 
 
-def _scan(loss: _Loss, trial: _Trial, index: int, stage: Stage, points: int) -> _Trial:
+def _scan(loss: _Loss, trial: _Trial, index: int, stage: Stage) -> _Trial:
     """The middle of the best plateau of one threshold, found on a grid and then on finer grids around it."""
     low, high = 0.0, 1.0
     for _ in range(3):
-        grid = np.linspace(low, high, points)
-        places = np.repeat(trial.place[None], points, axis=0)
+        grid = np.linspace(low, high, SCAN_POINTS)
+        places = np.repeat(trial.place[None], SCAN_POINTS, axis=0)
         places[:, index] = grid
         costs = loss.costs(places, trial.options, stage.horizon)
         first = last = int(np.argmin(costs))
-        while last + 1 < points and costs[last + 1] <= costs[first] * (1 + 1e-9):
+        bound = costs[first] * (1 + SAME)
+        while last + 1 < SCAN_POINTS and costs[last + 1] <= bound:
             last += 1
+        while first > 0 and costs[first - 1] <= bound:
+            first -= 1
         place = trial.place.copy()
         place[index] = (grid[first] + grid[last]) / 2
         trial = _Trial(place, trial.options, float(costs[first]))
-        low, high = grid[max(0, first - 1)], grid[min(points - 1, last + 1)]
+        low, high = grid[max(0, first - 1)], grid[min(SCAN_POINTS - 1, last + 1)]
     return trial
+
+
+def _half_plateau(loss: _Loss, trial: _Trial, index: int) -> float:
+    """Half of the stretch of places around a threshold's own that the data do not tell from it."""
+    grid = np.linspace(0.0, 1.0, 5 * SCAN_POINTS)
+    places = np.repeat(trial.place[None], len(grid), axis=0)
+    places[:, index] = grid
+    costs = np.concatenate([loss.costs(part, trial.options, loss.length) for part in np.split(places, 5)])
+    here = costs[np.argmin(np.abs(grid - trial.place[index]))]
+    worse = costs > (1 + SAME) * here
+    below, above = grid[worse & (grid < trial.place[index])], grid[worse & (grid > trial.place[index])]
+    return (min(above, default=1.0) - max(below, default=0.0)) / 2
 
 
 def _rms(residuals: np.ndarray) -> float:
@@ -332,7 +348,8 @@ def _rounded(value: Any) -> float | int:
 
 
 def _standard_errors(model: _Model, loss: _Loss, trial: _Trial, values: Mapping[str, Any]) -> dict[str, float | None]:
-    """From the Jacobian at the solution; None where an error of a tenth of the prior's range would not show in the data."""
+    """From the Jacobian at the solution, for a threshold from how far it could move unnoticed; None where an error of a tenth of the
+    prior's range would not show in the data."""
     residuals, jacobian = loss.residuals(trial), loss.jacobian(trial)[:, model.smooth]
     inside = np.abs(residuals) <= 3 * _softness(residuals)
     spread = max(_rms(residuals[inside]), 1e-9)
@@ -340,10 +357,9 @@ def _standard_errors(model: _Model, loss: _Loss, trial: _Trial, values: Mapping[
     # The unit matrix stands for the prior's own range: a direction the data say nothing about keeps the error of the prior.
     covariance = np.linalg.inv(information / spread**2 + np.eye(len(model.smooth)))
     place_errors = dict(zip(model.smooth.tolist(), np.sqrt(np.diag(covariance)), strict=True))
+    place_errors |= {i: _half_plateau(loss, trial, i) for i in model.steps.tolist()}
     errors: dict[str, float | None] = {}
     for i, (name, constant) in enumerate(model.free.items()):
-        if i not in place_errors:
-            continue
         range_here = float(values[name]) * np.log(constant.high / constant.low) if constant.kind == "log" else constant.high - constant.low
         errors[name] = None if place_errors[i] > 0.1 else float(abs(place_errors[i] * range_here))
     return errors

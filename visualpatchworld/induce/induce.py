@@ -16,7 +16,7 @@ from visualpatchworld.induce.blackbox import BlackBox
 from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_horizon
 from visualpatchworld.induce.fit import Fit, fit, search_over
 from visualpatchworld.induce.select import Evidence, select
-from visualpatchworld.induce.windows import Recording, cut_windows, split_recordings
+from visualpatchworld.induce.windows import Recording, beginnings, cut_windows, joined, split_recordings
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit, parts_of, unfitted
 from visualpatchworld.sketch.family import Sketch
@@ -60,11 +60,16 @@ def induce(
         evidence, form, hints = None, domain.family.named(sketch), []
 
     train, held_out = split_recordings(recordings, HELD_OUT_SHARE, rng)
+    windows = cut_windows(train, domain.horizon, NUM_WINDOWS, rng)
+    if evidence is not None:
+        # Experiments go where episodes do not: to the edge of a grip, say, which decides constants that nothing else does. Only their
+        # beginnings, at rest: later on, what nobody observes (a speed) is no longer zero.
+        windows = joined(windows, *beginnings(evidence.recordings, domain.horizon))
     graph = box.look()
     found = fit(
         unfitted(form, graph),
         parts_of(form).constants,
-        cut_windows(train, domain.horizon, NUM_WINDOWS, rng),
+        windows,
         cut_windows(held_out or train, domain.horizon, NUM_WINDOWS, rng),
         domain.scene.state_space,
         rng,

@@ -59,7 +59,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The whole table, candidate by probe."""
+    """The whole table, candidate by probe; the recordings are of all experiments, also of those that no form is judged by."""
 
     probes: tuple[Probe, ...]
     recordings: tuple[Recording, ...]
@@ -104,26 +104,27 @@ def select(
         actions=np.stack([recording.actions for recording in recordings]),
         truths=np.stack([recording.states[1:] for recording in recordings]),
     )
+    judged = tuple(probe for probe in probes if probe.asks)
     candidates: list[Candidate] = []
     hints: list[Mapping[str, float | int]] = []
     # What simple forms make of the constants they share is a start for the richer ones.
     for sketch in sorted(family.sketches(), key=lambda sketch: len(parts_of(sketch).constants)):
         progress(sketch.name)
-        reason = "" if thorough else _cannot_win(sketch, candidates, probes)
+        reason = "" if thorough else _cannot_win(sketch, candidates, judged)
         if reason:
             candidates.append(Candidate(sketch, len(parts_of(sketch).constants), 0, None, (), reason))
             continue
         candidates.append(_try(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints))
         hints = [best.fit.values for best in Evidence((), (), tuple(candidates)).ranked[:2] if best.fit is not None]
     leader = Evidence((), (), tuple(candidates)).winner
-    if leader.fit is not None and leader.explained < len(probes):
+    if leader.fit is not None and leader.explained < len(judged):
         # A simpler form that shares the leader's right constants may have missed them when it was tried.
         for i, rival in enumerate(candidates):
-            if rival.explained and rival.simplicity > leader.simplicity:
+            if 2 * rival.explained >= leader.explained and rival.simplicity > leader.simplicity:
                 progress(f"{rival.sketch.name}, again")
                 again = _try(rival.sketch, graph, windows, probes, state_space, quantities, tolerances, rng, [leader.fit.values])
                 candidates[i] = max(rival, again, key=lambda candidate: candidate.explained)
-    return Evidence(tuple(probes), recordings, tuple(candidates))
+    return Evidence(judged, recordings, tuple(candidates))
 
 
 def _cannot_win(sketch: Sketch, candidates: Sequence[Candidate], probes: Sequence[Probe]) -> str:
@@ -162,6 +163,8 @@ def _try(
     predicted = predict(emit(sketch, graph, found.values, found.errors), windows)
     verdicts = []
     for i, probe in enumerate(probes):
+        if not probe.asks:
+            continue
         errors = {name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()}
         explained = all(np.isfinite(errors[name]) and errors[name] <= tolerances[name] for name in tolerances)
         verdicts.append(Verdict(probe.name, probe.asks, errors, explained))

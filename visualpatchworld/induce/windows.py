@@ -47,15 +47,34 @@ class Windows:
 
 def cut_windows(recordings: Sequence[Recording], horizon: int, count: int, rng: np.random.Generator) -> Windows:
     """`count` windows drawn without replacement from all that the recordings hold (all of them when there are fewer)."""
-    places = [(run, t) for run, recording in enumerate(recordings) for t in range(len(recording.actions) - horizon + 1)]
+    places = [(recording, t) for recording in recordings for t in range(len(recording.actions) - horizon + 1)]
     if not places:
         raise ValueError(f"no recording has {horizon} steps")
     if len(places) > count:
         places = [places[i] for i in np.sort(rng.choice(len(places), count, replace=False))]
+    return _windows(places, horizon)
+
+
+def beginnings(recordings: Sequence[Recording], horizon: int) -> list[Windows]:
+    """The first window of every recording that is long enough."""
+    return [_windows([(recording, 0)], horizon) for recording in recordings if len(recording.actions) >= horizon]
+
+
+def joined(*parts: Windows) -> Windows:
+    """The windows of all parts, one after the other."""
     return Windows(
-        starts=np.stack([recordings[run].states[t] for run, t in places]),
-        actions=np.stack([recordings[run].actions[t : t + horizon] for run, t in places]),
-        truths=np.stack([recordings[run].states[t + 1 : t + horizon + 1] for run, t in places]),
+        starts=np.concatenate([part.starts for part in parts]),
+        actions=np.concatenate([part.actions for part in parts]),
+        truths=np.concatenate([part.truths for part in parts]),
+    )
+
+
+def _windows(places: Sequence[tuple[Recording, int]], horizon: int) -> Windows:
+    """The windows that begin at these places."""
+    return Windows(
+        starts=np.stack([recording.states[t] for recording, t in places]),
+        actions=np.stack([recording.actions[t : t + horizon] for recording, t in places]),
+        truths=np.stack([recording.states[t + 1 : t + horizon + 1] for recording, t in places]),
     )
 
 

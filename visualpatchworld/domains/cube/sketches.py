@@ -24,7 +24,8 @@ WRIST = signed("", "part of the turn about the base that the wrist undoes", 0, 1
 SWAY = signed("", "how far the hand lags inwards for each metre that lifting lags", -1, 1)
 SAG = signed("m", "sinking of the arm in a step", -0.1, 0.1)
 SHOULDER = signed("m", "distance at which the arm passes the axis of its base", -0.2, 0.2)
-PAD = threshold("m", "how far from its middle a finger still holds", 0, 0.03)
+WIDE = threshold("m", "how far beside its middle a finger still holds", 0, 0.03)
+TALL = threshold("m", "how far above and below its middle a finger still holds", 0, 0.03)
 STOP = threshold("", "opening at which fingers around the block meet it", 0, 1)
 FALL = positive("m", "downward speed per step that a falling block gains in a step", 0.0001, 1)
 
@@ -103,7 +104,7 @@ def gripped_block(state, after):
     """Fingers around the block that want to close further hold it in their middle; it moves and turns with the hand."""
     across, along = rotate((state.block_x - state.effector_x, state.block_y - state.effector_y), -state.effector_yaw)
     above = state.block_z - state.effector_z
-    around = np.maximum(np.maximum(np.abs(across), np.abs(along)), np.abs(above)) < HALF + PAD
+    around = (np.maximum(np.abs(across), np.abs(along)) < HALF + WIDE) & (np.abs(above) < HALF + TALL)
     x, y = rotate((across, 0.0), after.effector_yaw)
     x, y, z = after.effector_x + x, after.effector_y + y, np.maximum(after.effector_z + above, HALF)
     yaw = state.block_yaw + after.effector_yaw - state.effector_yaw
