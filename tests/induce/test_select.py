@@ -18,9 +18,9 @@ def box(toy: Domain) -> BlackBox:
 
 
 def test_the_black_box_offers_reset_step_and_look_and_nothing_more(box: BlackBox):
-    assert {field.name for field in dataclasses.fields(box)} == {"reset", "step", "look"}
+    assert {field.name for field in dataclasses.fields(box)} == {"reset", "step", "look", "read"}
     public = {name for name in dir(box) if not name.startswith("_")}
-    assert public == {"reset", "step", "look", "run"}
+    assert public == {"reset", "step", "look", "read", "run"}
     assert all(not hasattr(function, "__self__") for function in (box.reset, box.step, box.look))
 
 

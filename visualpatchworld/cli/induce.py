@@ -39,17 +39,18 @@ def induce(
     from visualpatchworld.cli._evidence import evidence_table, unexplained_line
     from visualpatchworld.cli._program import program_table
     from visualpatchworld.induce import induce as method
-    from visualpatchworld.induce.blackbox import black_box
-    from visualpatchworld.induce.windows import recordings_of
+    from visualpatchworld.induce.blackbox import black_box, pixel_box
+    from visualpatchworld.induce.windows import recordings_of, recordings_seen
     from visualpatchworld.output import make_folder, write_text, writing
+    from visualpatchworld.scene.calibrate import extractor
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
     from visualpatchworld.trace.split import for_fitting
 
     keep_compiled()
     world = load_domain(domain)
-    if view != "oracle":
-        raise VpwError(f"'{world.name}' can not be induced from the view '{view}' yet; use --view oracle.")
+    if view == "vlm":
+        raise VpwError("A vision-language model's reading has no numbers to fit to; use --view oracle or tool.")
     if sketch is not None:
         world.family.named(sketch)
     constants = varied_constants(world, vary)
@@ -58,13 +59,23 @@ def induce(
     with writing(program_path) as aside, working("inducing") as progress:
         if traces is None:
             progress(f"collecting {episodes} episodes")
-            seen = list(collect(world, constants, episodes=episodes, seed=seed, pixels=False))
+            seen = list(collect(world, constants, episodes=episodes, seed=seed, pixels=view == "tool"))
         else:
             seen = for_fitting(read_traces(traces, world).episodes)
+        if view == "tool":
+            progress("calibrating")
+            tool = extractor(world, constants)
+            recordings, box = [], pixel_box(world, constants, tool)
+            for number, recording in enumerate(recordings_seen(seen, tool)):
+                progress(f"reading episode {number + 1} of {len(seen)}")
+                recordings.append(recording)
+        else:
+            tool, recordings, box = None, recordings_of(seen), black_box(world, constants)
         induction = method.induce(
             world,
-            black_box(world, constants),
-            recordings_of(seen),
+            box,
+            recordings,
+            reading_errors={} if tool is None else tool.errors(world.quantities),
             seed=seed,
             sketch=sketch,
             thorough=thorough,

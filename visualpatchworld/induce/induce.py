@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from visualpatchworld.program.source import emit, parts_of, unfitted
 from visualpatchworld.sketch.family import Sketch
 
 HELD_OUT_SHARE = 0.2
+NO_ERRORS: Mapping[str, float] = MappingProxyType({})  # of states that are told, not read
+SIGMAS = 4.0  # a start that was read a little wrong strays further: so many reading errors are allowed for
 NUM_WINDOWS = 96  # of the planner's horizon, for fitting and as many held out
 
 Progress = Callable[[str], None]
@@ -47,13 +50,14 @@ def induce(
     seed: int,
     sketch: str | None = None,
     thorough: bool = False,
+    reading_errors: Mapping[str, float] = NO_ERRORS,
     progress: Progress = lambda _: None,
 ) -> Induction:
     """Level 1 on the black box (unless a sketch is named), level 2 on the recordings, then the program with what is known of its errors."""
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
     if sketch is None:
-        evidence = choose_form(domain, box, rng, thorough=thorough, progress=progress)
+        evidence = choose_form(domain, box, rng, thorough=thorough, reading_errors=reading_errors, progress=progress)
         form = evidence.winner.sketch
         hints = [evidence.winner.fit.values] if evidence.winner.fit else []
     else:
@@ -85,9 +89,15 @@ def induce(
 
 
 def choose_form(
-    domain: Domain, box: BlackBox, rng: np.random.Generator, *, thorough: bool = False, progress: Progress = lambda _: None
+    domain: Domain,
+    box: BlackBox,
+    rng: np.random.Generator,
+    *,
+    thorough: bool = False,
+    reading_errors: Mapping[str, float] = NO_ERRORS,
+    progress: Progress = lambda _: None,
 ) -> Evidence:
-    """Level 1 alone."""
+    """Level 1 alone; what is read with an error can not be explained better than that."""
     probes = domain.probes(box.look(), rng)
     return select(
         box,
@@ -95,7 +105,7 @@ def choose_form(
         probes,
         domain.scene.state_space,
         domain.quantities,
-        domain.probe_tolerances,
+        {name: tolerance + SIGMAS * reading_errors.get(name, 0.0) for name, tolerance in domain.probe_tolerances.items()},
         rng,
         lambda name: progress(f"probe: {name}"),
         thorough=thorough,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.errors import BadTrace
+from visualpatchworld.scene.tool.extractor import Extractor
 from visualpatchworld.trace.episode import Episode
 
 
@@ -22,6 +24,15 @@ class Recording:
 def recordings_of(episodes: Iterable[Episode]) -> list[Recording]:
     """Episodes without what only a simulator knows; the last row's action has no recorded effect."""
     return [Recording(episode.states, np.asarray(episode.actions[:-1], dtype=np.float64)) for episode in episodes]
+
+
+def recordings_seen(episodes: Iterable[Episode], tool: Extractor) -> Iterator[Recording]:
+    """Episodes as they look: states are read off the pictures, and the recorded ones are not used."""
+    for episode in episodes:
+        if episode.frames is None:
+            raise BadTrace("The episodes hold no pictures to read; collect them with --pixels.")
+        actions = np.asarray(episode.actions, dtype=np.float64)
+        yield Recording(tool.read_episode(episode.frames[:], actions), actions[:-1])
 
 
 @dataclass(frozen=True)
