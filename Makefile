@@ -6,10 +6,7 @@ BIN := .venv/bin
 .PHONY: run test lint format readme clean
 
 run: .venv/ready
-	@mkdir -p $(OUT)
-	$(BIN)/vpw collect $(DOMAIN) --episodes 50 --out $(OUT)/episodes.h5
-	$(BIN)/vpw induce $(DOMAIN) --traces $(OUT)/episodes.h5 --out $(OUT)
-	@cat $(OUT)/world_model.py
+	$(BIN)/vpw run $(DOMAIN) --out $(OUT)
 
 test: .venv/ready
 	$(BIN)/pytest

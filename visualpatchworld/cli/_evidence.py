@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from rich.table import Table
 
-from visualpatchworld.induce.select import Candidate, Evidence
+from visualpatchworld.induce.induce import evidence_rows
+from visualpatchworld.induce.select import Evidence
 
 
 def evidence_table(evidence: Evidence) -> Table:
     """Every candidate with what it explains and why it was not chosen, the winner first."""
+    return candidates_table(evidence_rows(evidence))
+
+
+def candidates_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The same table from the rows that `induction.json` keeps."""
     table = Table(title="Level 1: which form explains the probes?")
     table.add_column("sketch")
     table.add_column("explained", justify="right")
     table.add_column("constants", justify="right")
     table.add_column("why not")
-    for candidate in evidence.ranked:
-        style = "bold green" if candidate is evidence.winner else ""
-        explained = f"{candidate.explained}/{len(evidence.probes)}" if candidate.verdicts else "-"
-        table.add_row(candidate.sketch.name, explained, str(candidate.num_constants), _why_not(candidate, evidence), style=style)
+    for i, row in enumerate(rows):
+        tried = bool(row["verdicts"])
+        explained, constants = (f"{row['explained']}/{row['probes']}", str(len(row["constants"]))) if tried else ("-", "-")
+        table.add_row(row["sketch"], explained, constants, "chosen" if i == 0 else _why_not(row), style="" if i else "bold green")
     return table
 
 
-def _why_not(candidate: Candidate, evidence: Evidence) -> str:
-    if candidate is evidence.winner:
-        return "chosen"
-    if candidate.obstacle:
-        return f"set aside: {candidate.obstacle}"
-    refuting = next((verdict for verdict in candidate.verdicts if not verdict.explained), None)
+def _why_not(row: Mapping[str, Any]) -> str:
+    if row["set_aside"]:
+        return f"set aside: {row['set_aside']}"
+    refuting = next((verdict for verdict in row["verdicts"] if not verdict["explained"]), None)
     if refuting is None:
         return "explains as much, with more constants"
-    worst = max(refuting.errors, key=lambda name: refuting.errors[name])
-    return f"refuted by '{refuting.probe}': {worst} off by {refuting.errors[worst]:.3g}"
+    worst = max(refuting["errors"], key=lambda name: refuting["errors"][name])
+    return f"refuted by '{refuting['probe']}': {worst} off by {refuting['errors'][worst]:.3g}"
 
 
 def unexplained_line(evidence: Evidence) -> str:
     """What the family cannot explain, or nothing."""
-    if not evidence.unexplained:
-        return ""
-    probes = ", ".join(f"'{name}'" for name in evidence.unexplained)
-    return f"No sketch of this family explains {probes}."
+    return unexplained_sentence(evidence.unexplained)
+
+
+def unexplained_sentence(probes: Sequence[str]) -> str:
+    """The same from the names of the probes."""
+    named = ", ".join(f"'{name}'" for name in probes)
+    return f"No sketch of this family explains {named}." if probes else ""

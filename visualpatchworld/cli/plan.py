@@ -16,7 +16,6 @@ from visualpatchworld.errors import UnknownName, VpwError
 
 # Episodes that tasks are drawn from when no file is given; a seed that nobody is likely to have collected training episodes with.
 TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
-NUM_FILMS = 3  # tasks that are filmed
 
 
 def plan(
@@ -46,9 +45,9 @@ def plan(
 
     Example: vpw plan DOMAIN --program world_model.py
     """
-    from visualpatchworld.bench.film import write_films
-    from visualpatchworld.bench.measure import Request, measure, measure_floors, report
+    from visualpatchworld.bench.measure import Request
     from visualpatchworld.cli._compiled import keep_compiled
+    from visualpatchworld.cli._planned import planned
     from visualpatchworld.cli._success import success_list
     from visualpatchworld.output import make_folder
     from visualpatchworld.program.program import load_program
@@ -90,13 +89,5 @@ def plan(
         seed=seed,
         metric=metric or next(iter(world.metrics)),
     )
-    floors = measure_floors(folder, request)
-    with progress(measure(folder, request), "planning", episodes) as done:
-        outcomes = list(done)
-    films = []
-    if video is not None:
-        with progress(write_films(make_folder(video), request, NUM_FILMS), "films", 2 * NUM_FILMS) as written:
-            films = [str(path) for path in written]
-    result = report(request, outcomes, floors) | {"program": None if program is None else str(program), "results": str(folder)}
-    result |= {"films": films}
+    result = planned(request, program, folder, video)
     show(result, as_json, success_list(result))

@@ -1,0 +1,90 @@
+"""`vpw run` on the toy domain: from nothing to a plan, kept where it belongs to the same settings, made anew where it does not."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from cli.conftest import Vpw
+
+SETTINGS = ("run", "slider", "--out", "made", "--episodes", 10, "--tasks", 4)
+MADE = Path("made")
+
+
+def times() -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in MADE.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("first") / "made"
+
+
+@pytest.fixture
+def first(vpw: Vpw, store: Path) -> dict:
+    """What a first run says and leaves; it runs once, and every test gets a copy."""
+    if not store.exists():
+        said = vpw(*SETTINGS, "--json")
+        shutil.copytree(MADE, store)
+        (store.parent / "said.json").write_text(said)
+    else:
+        shutil.copytree(store, MADE)
+    return json.loads((store.parent / "said.json").read_text())
+
+
+def test_everything_is_made_and_then_kept(vpw: Vpw, first: dict):
+    assert first["induction"]["sketch"] == "push+drag"
+    assert (first["planning"]["success"], first["planning"]["n"], first["edited"]) == (100, 4, False)
+    assert sorted(path.name for path in MADE.iterdir()) == ["episodes.h5", "films", "induction.json", "results", "world_model.py"]
+    assert {Path(path).suffix for path in first["films"]} == {".mp4", ".gif"}
+    assert all(Path(path).is_file() for path in first["films"])
+    before = times()
+    told = vpw(*SETTINGS)
+    kept = {name for name, time in times().items() if before[name] == time}
+    assert {"episodes.h5", "world_model.py", "induction.json"} <= kept
+    for needed in ("chosen", "refuted by", "world_model.py", "100.0 %", "95 % interval", "floor, resting", "made/films"):
+        assert needed in told
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_an_interrupted_run_goes_on_with_what_is_whole(vpw: Vpw, first: dict):
+    text = (MADE / "world_model.py").read_text()
+    results = next((MADE / "results").glob("*-vpw-*"))
+    results.write_bytes(results.read_bytes()[:-5])
+    (MADE / "episodes.h5").write_bytes((MADE / "episodes.h5").read_bytes()[:1000])
+    again = json.loads(vpw(*SETTINGS, "--json"))
+    assert (MADE / "world_model.py").read_text() == text
+    assert again["planning"]["success"] == first["planning"]["success"]
+    assert results.read_bytes().count(b"\n") == 4
+
+
+def test_other_settings_make_another_program(vpw: Vpw, first: dict):
+    varied = json.loads(vpw(*SETTINGS, "--vary", "drag=1.4", "--json"))
+    drag = varied["induction"]["constants"]["DRAG"]["value"]
+    assert drag == pytest.approx(2 * first["induction"]["constants"]["DRAG"]["value"], rel=1e-2)
+    assert len(list((MADE / "results").glob("*-vpw-*"))) == 2
+
+
+def test_a_program_edited_by_hand_is_kept_and_said_so(vpw: Vpw, first: dict):
+    path = MADE / "world_model.py"
+    path.write_text(path.read_text().replace("DRAG * state.puck_vx", "0.0 * DRAG"))
+    text = path.read_text()
+    assert "edited since it was induced" in vpw(*SETTINGS)
+    assert path.read_text() == text
+    path.write_text("no program")
+    assert "world_model.py:1: not Python" in vpw.refused(*SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("run slider --tasks 5000", "ask for fewer"),
+        ("run slidr", "No domain 'slidr'"),
+        ("run slider --vary drog=1", "No constant 'drog'"),
+        ("run slider --out /dev/null/x", "Could not make the folder"),
+        ("run slider --episodes 1", "greater than or equal to 2"),
+    ],
+)
+def test_bad_input_gets_one_sentence(vpw: Vpw, arguments: str, sentence: str):
+    assert sentence in vpw.refused(*arguments.split())
+    assert not list(Path().rglob("world_model.py*"))

@@ -1,0 +1,146 @@
+"""`vpw run`: the main job from nothing to a program that plans; run it again to go on where it stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, changes
+from visualpatchworld.cli._show import progress, show, working
+from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.simulator import Constants
+from visualpatchworld.trace.episode import Episode
+
+OFFSET = 25  # steps from start to goal
+
+
+def run(
+    domain: DomainName,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for all that is made; runs/DOMAIN when not given.")] = None,
+    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many to collect; the last fifth is kept for tasks.")] = 50,
+    tasks: Annotated[int, typer.Option(min=1, metavar="N", help="How many tasks to plan for.")] = 20,
+    seed: Seed = 42,
+    vary: Vary = None,
+    as_json: AsJson = False,
+) -> None:
+    """Collect episodes, choose the form of the dynamics by probes, fit it, write the program down, plan with it and film that.
+
+    What an earlier run with the same settings has left in the folder is kept.
+
+    Example: vpw run DOMAIN --out runs/DOMAIN
+    """
+    from visualpatchworld.bench.measure import Request
+    from visualpatchworld.cli._compiled import keep_compiled
+    from visualpatchworld.cli._evidence import candidates_table, unexplained_sentence
+    from visualpatchworld.cli._planned import planned
+    from visualpatchworld.cli._program import program_table
+    from visualpatchworld.cli._success import success_list
+    from visualpatchworld.output import make_folder
+    from visualpatchworld.program.program import load_program
+
+    began = time.perf_counter()
+    keep_compiled(all_cores=True)
+    world = load_domain(domain)
+    constants = world.constants.varied(changes(vary))
+    folder = make_folder(out or Path("runs") / world.name)
+    traces = folder / "episodes.h5"
+    request = Request(
+        domain=world,
+        constants=constants,
+        vary=changes(vary),
+        method="vpw",
+        program=None,
+        observe="oracle",
+        score="induced",
+        episodes=_episodes(traces, world, constants, episodes, seed),
+        source=traces.stem,
+        count=tasks,
+        offset=OFFSET,
+        seed=seed,
+        metric=next(iter(world.metrics)),
+    )
+    _ = request.tasks  # too few are told before the long work, not after it
+    induction = _induction(folder, world, constants, request.episodes, seed)
+    path = folder / "world_model.py"
+    program = load_program(path, world.scene.state_space, world.layout.action.width)
+    planning = planned(dataclasses.replace(request, program=program), path, folder / "results", folder / "films")
+    result = {
+        "domain": world.name,
+        "traces": str(traces),
+        "program": str(path),
+        "edited": program.hash != induction["program_hash"],
+        "induction": induction,
+        "planning": planning,
+        "films": planning["films"],
+        "seconds": round(time.perf_counter() - began, 1),
+    }
+    show(
+        result,
+        as_json,
+        candidates_table(induction["candidates"]),
+        unexplained_sentence(induction["unexplained_probes"]),
+        program_table(induction),
+        success_list(planning),
+        "\n".join(_closing_lines(result)),
+    )
+
+
+def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed: int) -> Sequence[Episode]:
+    """The episodes in the file where they are those asked for, else new ones, which are then there."""
+    from visualpatchworld.errors import BadTrace
+    from visualpatchworld.trace.collect import collect
+    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.write import write_traces
+
+    try:
+        kept = read_traces(path, world)
+        if (kept.constants, kept.seed, len(kept.episodes)) == (constants, seed, count):
+            return kept.episodes
+    except BadTrace:
+        pass  # none is there, or it is damaged: either way there will be a new one
+    with progress(collect(world, constants, episodes=count, seed=seed), "collecting", count) as recorded:
+        write_traces(path, recorded, world.layout, domain=world.name, constants=constants, seed=seed)
+    return read_traces(path, world).episodes
+
+
+def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequence[Episode], seed: int) -> dict[str, Any]:
+    """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
+    from visualpatchworld import __version__
+    from visualpatchworld.induce import induce as method
+    from visualpatchworld.induce.blackbox import black_box
+    from visualpatchworld.induce.windows import recordings_of
+    from visualpatchworld.output import write_text, writing
+    from visualpatchworld.trace.split import for_fitting
+
+    path, record = folder / "world_model.py", folder / "induction.json"
+    settings = {"version": __version__, "episodes": len(episodes), "seed": seed, "constants": dataclasses.asdict(constants)}
+    kept = _read_json(record)
+    if path.is_file() and (kept.get("domain"), kept.get("settings")) == (world.name, settings):
+        return kept
+    with writing(path) as aside, working("inducing") as stage:
+        recordings = recordings_of(for_fitting(episodes))
+        induction = method.induce(world, black_box(world, constants), recordings, seed=seed, progress=stage)
+        aside.write_text(induction.program.text, encoding="utf-8")
+    result = method.summary(world, induction, str(path)) | {"settings": settings}
+    write_text(record, json.dumps(result, indent=2) + "\n")
+    return json.loads(json.dumps(result))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _closing_lines(result: dict[str, Any]) -> list[str]:
+    edited = ", edited since it was induced" if result["edited"] else ""
+    films = f"films:    {Path(result['films'][0]).parent}" if result["films"] else "films:    none, every task is solved at its start"
+    return [f"episodes: {result['traces']}", f"program:  {result['program']}{edited}", films, f"{result['seconds']:.0f} s in all"]
