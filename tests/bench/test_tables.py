@@ -90,6 +90,8 @@ def test_means_never_mix_measured_with_quoted_nor_two_sources(folder: Path):
     ]  # fmt: skip
     ours = row(table, "Oracle+Induced")
     assert (ours["PushT"][0], ours["PushT demos"][0], ours["mean"][0]) == ("60", "100", "70.0")
+    add(folder, share(20, 49), domain="cube", n=50)
+    assert row(made("main", folder), "Oracle+Induced")["mean"] == ("-", "")  # an unfinished cell has no part in it
     assert "one source of tasks per domain: Two-room, Reacher, PushT, Cube." in told(table)
     assert "--traces pusht=pusht_demos.h5" in told(table)
     paper = row(table, "VPW Oracle+Induced", section=2)
@@ -100,7 +102,7 @@ def test_of_two_programs_the_one_with_most_outcomes_counts_and_that_is_said(fold
     add(folder, share(1, 3), program="bbb")
     table = made("main", folder)
     assert row(table, "Oracle+Induced")["Slider"][0] == "94"
-    assert "measured more than once (program aaa, n = 50; program bbb, n = 3)" in told(table)
+    assert "measured more than once (program aaa, n = 50, 50 steps; program bbb, n = 3, 50 steps)" in told(table)
 
 
 def test_of_two_equal_programs_the_newest_counts(folder: Path):
@@ -127,7 +129,8 @@ def test_floors_are_of_the_very_tasks_that_were_done(tmp_path: Path):
     add_floors(folder, share(5, 50), share(10, 50))
     add_floors(folder, share(50, 50), share(50, 50), tasks="others")
     table = made("main", folder)
-    assert "20 of 50 tasks so far" in told(table)
+    assert row(table, "Oracle+Induced")["Slider"][0] == "50~"
+    assert "~ stands for 20 of 50 tasks so far" in told(table)
     assert (row(table, "Floor: zero actions")["Slider"][0], row(table, "Floor: random actions")["Slider"][0]) == ("25", "50")
     assert table.measured[0]["n"] == 20
 
@@ -148,6 +151,8 @@ def test_measured_baselines_appear_with_a_star_where_no_program_loads(folder: Pa
     assert row(table, "WorldCoder")["Slider"][0] == "0*"
     assert row(table, "PoE-World")["Slider"][0] == "50"
     assert "A star marks" in told(table)
+    assert {record["method"] for record in table.measured} == {"vpw", "worldcoder", "poe-world"}
+    assert "vpw plan DOMAIN --program FILE.py --method METHOD" in told(table)  # other domains lack theirs
 
 
 def test_seeds_are_pooled(folder: Path):
@@ -205,10 +210,18 @@ def induction(folder: Path, name: str, **fields) -> None:
 
 def test_induction_names_the_form_of_the_very_program_that_was_measured(folder: Path):
     candidate = {"sketch": "push+drag", "explained": 6, "probes": 6}
-    for name, fingerprint, sketch in (("a", "aaa", "push+drag"), ("b", "bbb", "speed+free")):
+    for name, fingerprint, sketch in (("a", "bbb", "speed+free"), ("b", "aaa", "push+drag")):
         induction(folder, name, domain="slider", sketch=sketch, program_hash=fingerprint, candidates=[candidate], rollout_error={})
-    ours = row(made("induction", folder), "Slider")
+    table = made("induction", folder)
+    ours = row(table, "Slider")
     assert (ours["recovered form"][0], ours["probes explained"][0], ours["success"][0]) == ("push + drag", "6 of 6", "94")
+    assert "no induction.json" not in told(table)
+
+
+def test_a_measured_program_whose_induction_is_gone_is_told(folder: Path):
+    table = made("induction", folder)
+    assert (row(table, "Slider")["recovered form"][0], row(table, "Slider")["success"][0]) == ("-", "94")
+    assert "Slider, Oracle+Induced: no induction.json of program aaa" in told(table)
 
 
 def test_ablation_reads_errors_beside_the_programs(tmp_path: Path):

@@ -37,14 +37,18 @@ class Found:
         return {part.cell.seed: summarize(part.outcomes).success for part in self.parts}
 
     @property
+    def finished(self) -> bool:
+        return bool(self.parts) and all(len(part.outcomes) >= part.cell.n for part in self.parts)
+
+    @property
     def no_program(self) -> bool:
         return any(part.cell.program == NO_PROGRAM for part in self.parts)
 
     def score(self) -> Entry:
-        """Success with its interval; a star where no program could be loaded."""
+        """Success with its interval; a star where no program could be loaded, a wave while tasks are left to do."""
         if self.summary is None:
             return Entry(MISSING)
-        return Entry(number(self.summary.success) + "*" * self.no_program, interval(self.summary.ci95))
+        return Entry(number(self.summary.success) + "*" * self.no_program + "~" * (not self.finished), interval(self.summary.ci95))
 
     def unsolved(self) -> Entry:
         """Success over tasks that were not solved at their start."""
@@ -77,9 +81,9 @@ def find(results: Results, place: Place, query: Query) -> Found:
         )
         return Found(place, query, (), None, None, notes)
 
-    versions: dict[tuple[str, int], dict[tuple[int, str], Result]] = defaultdict(dict)
+    versions: dict[tuple[str, int, int], dict[tuple[int, str], Result]] = defaultdict(dict)
     for result in candidates:
-        versions[result.cell.program, result.cell.n][result.cell.seed, result.cell.tasks] = result
+        versions[result.cell.program, result.cell.n, result.cell.budget][result.cell.seed, result.cell.tasks] = result
     ranked = sorted(versions, key=lambda key: _rank(versions[key].values()), reverse=True)
     best_per_seed: dict[int, Result] = {}
     for result in sorted(versions[ranked[0]].values(), key=lambda result: result.rank):
@@ -88,10 +92,10 @@ def find(results: Results, place: Place, query: Query) -> Found:
 
     notes = []
     if len(candidates) > len(parts):
-        told = "; ".join(f"program {program or 'none'}, n = {n}" for program, n in ranked)
+        told = "; ".join(f"program {program or 'none'}, n = {n}, {budget} steps" for program, n, budget in ranked)
         notes.append(f"{where}: measured more than once ({told}); shown is the first, which has most outcomes or else the newest file.")
     notes += [
-        f"{where}, seed {part.cell.seed}: {len(part.outcomes)} of {part.cell.n} tasks so far."
+        f"{where}, seed {part.cell.seed}: ~ stands for {len(part.outcomes)} of {part.cell.n} tasks so far."
         for part in parts
         if len(part.outcomes) < part.cell.n
     ]

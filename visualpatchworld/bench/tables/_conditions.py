@@ -62,5 +62,6 @@ def mean_note(where: Sequence[Place], names: Sequence[str]) -> str:
 
 
 def _mean(found: Sequence[Found], names: Sequence[str], value) -> Entry:
-    values = [value(item) for item in found if item.place.first and item.place.domain.name in names]
-    return Entry(f"{sum(values) / len(values):.1f}") if values and None not in values else Entry(MISSING)
+    values = [value(item) if item.finished else None for item in found if item.place.first and item.place.domain.name in names]
+    known = [value for value in values if value is not None]
+    return Entry(f"{sum(known) / len(known):.1f}") if known and len(known) == len(values) else Entry(MISSING)

@@ -14,12 +14,13 @@ from visualpatchworld.bench.table import number
 INTERVAL = "Scores are percent of tasks; [a, b] is Wilson's 95 % interval."
 
 
-def notes(results: Results, found: Sequence[Found], quoted: Quoted, suite: str) -> tuple[str, ...]:
-    """All that is needed to judge the scores, in a fixed order."""
-    lines = [INTERVAL, *_tasks(found)]
-    if any(item.no_program for item in found):
+def notes(results: Results, found: Sequence[Found], quoted: Quoted, suite: str, rivals: Sequence[Found] = ()) -> tuple[str, ...]:
+    """All that is needed to judge the scores, in a fixed order; a suite computes what was to be found, but not the rivals."""
+    everything = [*found, *rivals]
+    lines = [INTERVAL, *_tasks(everything)]
+    if any(item.no_program for item in everything):
         lines.append("A star marks a method that wrote no program that loads; it counts as 0.")
-    lines += dict.fromkeys(note for item in found for note in item.notes)
+    lines += dict.fromkeys(note for item in everything for note in item.notes)
     if any(not item.parts for item in found):
         lines.append(missing(results, found, suite))
     lines.append(quoted.note)

@@ -7,7 +7,7 @@ from visualpatchworld.bench.quoted import Quoted
 from visualpatchworld.bench.results import Query, Results, places
 from visualpatchworld.bench.table import MISSING, Column, Entry, Section, Table, quote, words
 from visualpatchworld.bench.tables._notes import notes, records, require
-from visualpatchworld.bench.tables.induction import induction_of
+from visualpatchworld.bench.tables.induction import induction_of, lost_programs
 
 
 def table(results: Results, quoted: Quoted) -> Table:
@@ -46,6 +46,7 @@ def table(results: Results, quoted: Quoted) -> Table:
         sections=(*sections, Section(f"Quoted, not measured here: {quoted.source}", paper, quoted=True)),
         notes=(
             *notes(results, everything, quoted, "ablation"),
+            *lost_programs(results, everything),
             f"{quantity}: mean open-loop error on held-out episodes after so many steps, with the median below or beside it.",
         ),
         measured=records(everything),

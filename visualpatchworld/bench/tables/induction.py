@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from visualpatchworld.bench.found import Found, find
@@ -30,7 +30,11 @@ def table(results: Results, quoted: Quoted) -> Table:
             *map(Column, headings),
         ),
         sections=(Section("Measured, with the paper's figures in columns of their own", tuple(rows)),),
-        notes=(*notes(results, found, quoted, "main"), "A form is named by its choices, one per axis of the domain's family of sketches."),
+        notes=(
+            *notes(results, found, quoted, "main"),
+            *lost_programs(results, found),
+            "A form is named by its choices, one per axis of the domain's family of sketches.",
+        ),
         measured=records(found),
     )
 
@@ -49,6 +53,16 @@ def induction_of(results: Results, item: Found) -> Mapping[str, Any]:
             if bool(induction["candidates"]) == chosen and (chosen or induction["sketch"] == item.query.method)
         ]
     return own[0] if own else {}
+
+
+def lost_programs(results: Results, found: Sequence[Found]) -> list[str]:
+    """Which programs were measured without what `vpw induce` said of them being there."""
+    lost = [item for item in found if item.parts and not induction_of(results, item)]
+    return [
+        f"{item.place.title}, {item.query.title}: no induction.json of program {item.parts[0].cell.program} lies in programs/ beside the "
+        f"results; `vpw induce {item.place.domain.name} --out DIR` writes one with the program."
+        for item in lost
+    ]
 
 
 def _row(item: Found, induction: Mapping[str, Any], quoted: Quoted) -> tuple[Entry, ...]:

@@ -20,19 +20,21 @@ def table(results: Results, quoted: Quoted) -> Table:
     rows = find_conditions(results, where)
     measured = {result.cell.method for result in results.results}
     baselines = {row["baseline"]: row["method"] for row in quoted.rows if row.get("baseline") in measured}
+    found = [item for row in rows.values() for item in row]
     for name, title in baselines.items():
         rows[title] = [find(results, place, Query(method=name, observe="oracle", score="induced")) for place in where]
-    found = [item for row in rows.values() for item in row]
+    rivals = [item for title in baselines.values() for item in rows[title]]
     # Table 1 of the paper leaves the hybrid conditions and the engine to another table.
     here = {row["method"] for row in quoted.rows}
     further = [row for row in load_quoted()["sim-assist"].rows if row["method"] not in here]
     told = sorted([*quoted.rows, *further], key=lambda row: KINDS.index(row["kind"]))
-    more = ("`vpw baseline METHOD DOMAIN` and `vpw plan DOMAIN --method METHOD` measure a code baseline.",) if not baselines else ()
+    more = "A code baseline is measured by `vpw baseline METHOD DOMAIN`, then `vpw plan DOMAIN --program FILE.py --method METHOD`."
+    absent = not rivals or any(not item.parts for item in rivals)
     return Table(
         id=quoted.id,
         title="Planning success",
         columns=columns(where, "method"),
         sections=(*measured_sections(rows, names), *quoted_sections(told, where)),
-        notes=(*notes(results, found, quoted, "main"), mean_note(where, names), *more),
-        measured=records(found),
+        notes=(*notes(results, found, quoted, "main", rivals), mean_note(where, names), *[more] * absent),
+        measured=records([*found, *rivals]),
     )

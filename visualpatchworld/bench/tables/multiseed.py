@@ -52,11 +52,14 @@ def _row(item: Found, paper: Mapping[str, Any]) -> tuple[Entry, ...]:
         return (name, *[Entry(MISSING)] * 7, quote_spread(paper))
     scores = list(item.by_seed.values())
     floors = [Entry(number(floor.success) if floor else MISSING) for floor in (item.zero, item.random)]
-    return (name, *_spread(scores), Entry(interval(summary.ci95)), item.unsolved(), *floors, Entry(str(summary.n)), quote_spread(paper))
+    average, deviation = _spread(scores)
+    average = Entry(average.text + "~" * (not item.finished))
+    return (name, average, deviation, Entry(interval(summary.ci95)), item.unsolved(), *floors, Entry(str(summary.n)), quote_spread(paper))
 
 
 def _suite(found: Sequence[Found], paper: Mapping[str, Any]) -> tuple[Entry, ...]:
-    shared = set.intersection(*(set(item.by_seed) for item in found)) if found else set()
+    finished = found and all(item.finished for item in found)
+    shared = set.intersection(*(set(item.by_seed) for item in found)) if finished else set()
     scores = [mean(item.by_seed[seed] for item in found) for seed in sorted(shared)]
     return (words(SUITE), *_spread(scores), *[Entry("")] * 5, quote_spread(paper))
 
