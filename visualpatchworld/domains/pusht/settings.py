@@ -12,7 +12,7 @@ HORIZON = 25  # steps that programs are fitted to foresee: the planner's
 # One predicted step counts as right within a twentieth of the success radius, and of its angle.
 TRANSITION_TOLERANCES = {"agent_px": 1.0, "block_px": 1.0, "angle_rad": 0.0175}
 
-# The paper's budget: 600 samples, 15 rounds, 5 blocks of 5 actions, all executed. There are two sides to push from: a wide first draw, and a
-# share of every round's spread kept for the next, keep the search from settling on the first that helps (82 to 96 % of 150 tasks).
+# The paper's budget: 600 samples, 15 rounds, 5 blocks of 5 actions, all executed. There are several sides to push from: a wide
+# first draw and a share of each spread kept for the next round keep the search from settling on the first that helps.
 PLANNER = CEM(samples=600, iterations=15, elites=60, horizon=25, execute=25, spread=1.0, keep=0.3)
 BUDGET_PER_OFFSET = 2  # steps allowed for each step that lies between start and goal

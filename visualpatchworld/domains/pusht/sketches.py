@@ -125,9 +125,8 @@ def direct_step(state, action):
 
 def carry_agent(state, action):
     """The agent moves at the speed that takes it to its target within the step."""
-    dt = STEP_SECONDS / SUBSTEPS
-    vx, vy = REACH * action[0] / STEP_SECONDS, REACH * action[1] / STEP_SECONDS
-    return state._replace(agent_x=state.agent_x + dt * vx, agent_y=state.agent_y + dt * vy, agent_vx=vx, agent_vy=vy)
+    x, y = state.agent_x + REACH * action[0] / SUBSTEPS, state.agent_y + REACH * action[1] / SUBSTEPS
+    return state._replace(agent_x=x, agent_y=y, agent_vx=REACH * action[0] / STEP_SECONDS, agent_vy=REACH * action[1] / STEP_SECONDS)
 
 
 def frozen_block(state):
@@ -154,8 +153,7 @@ def inertial_block(state):
 
 
 def touching(state):
-    """Contacts of the block with agent and walls, in its own frame: whether they touch, the normal away from the block, the
-    lever arm, the other side's speed along the normal and along the contact, and the speed that undoes an overlap."""
+    """The block's contacts, in its frame: do they touch, the normal outwards, the lever, speeds along both, what undoes an overlap."""
     agent = rotate((state.agent_x - state.block_x, state.agent_y - state.block_y), -state.block_angle)
     vx, vy = rotate((state.agent_vx, state.agent_vy), -state.block_angle)
     contacts = []
@@ -165,9 +163,8 @@ def touching(state):
         undo = -RECOVERY * np.maximum(RADIUS - gap - SLOP, 0.0)
         contacts.append((gap <= RADIUS, (nx, ny), lever, vx * nx + vy * ny, vy * nx - vx * ny, undo))
     overlap, (nx, ny), corner = deepest_in_walls(HULL, (state.block_x, state.block_y), state.block_angle, WALLS)
-    lever = (corner[0] - CENTER_X, corner[1] - CENTER_Y)
-    contacts.append((overlap >= 0, (-nx, -ny), lever, 0.0, 0.0, -RECOVERY * np.maximum(overlap - SLOP, 0.0)))
-    return contacts
+    lever, undo = (corner[0] - CENTER_X, corner[1] - CENTER_Y), -RECOVERY * np.maximum(overlap - SLOP, 0.0)
+    return [*contacts, (overlap >= 0, (-nx, -ny), lever, 0.0, 0.0, undo)]
 
 
 def move_block(state, motion):
@@ -176,8 +173,7 @@ def move_block(state, motion):
     angle = state.block_angle + dt * motion[2]
     shift = rotate((CENTER_X + dt * motion[0], CENTER_Y + dt * motion[1]), state.block_angle)
     center = rotate((CENTER_X, CENTER_Y), angle)
-    x, y = state.block_x + shift[0] - center[0], state.block_y + shift[1] - center[1]
-    return state._replace(block_x=x, block_y=y, block_angle=angle)
+    return state._replace(block_x=state.block_x + shift[0] - center[0], block_y=state.block_y + shift[1] - center[1], block_angle=angle)
 
 
 def smooth_contact(contacts, motion):

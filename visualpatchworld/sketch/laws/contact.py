@@ -6,16 +6,15 @@ import numpy as np
 def gap_to_polygon(point, corners):
     """Distance from a point to a convex polygon (negative inside) and the unit normal from the polygon to the point."""
     square, near, depth, out = np.inf, (0.0, 0.0), -np.inf, (0.0, 0.0)
-    for (ax, ay), (bx, by) in zip(corners, corners[1:] + corners[:1]):  # noqa: B905; the corners run counter-clockwise
+    for (ax, ay), (bx, by) in zip(corners, corners[1:] + corners[:1], strict=True):  # counter-clockwise
         length = ((bx - ax) ** 2 + (by - ay) ** 2) ** 0.5
         ux, uy = (bx - ax) / length, (by - ay) / length
         x, y = point[0] - ax, point[1] - ay
         edge_depth = uy * x - ux * y
         along = np.clip(ux * x + uy * y, 0.0, length)
         x, y = x - along * ux, y - along * uy
-        edge_square = x * x + y * y
-        nearer, deeper = edge_square < square, edge_depth > depth
-        square, near = np.minimum(square, edge_square), (np.where(nearer, x, near[0]), np.where(nearer, y, near[1]))
+        nearer, deeper = x * x + y * y < square, edge_depth > depth
+        square, near = np.minimum(square, x * x + y * y), (np.where(nearer, x, near[0]), np.where(nearer, y, near[1]))
         depth, out = np.maximum(depth, edge_depth), (np.where(deeper, uy, out[0]), np.where(deeper, -ux, out[1]))
     outside = depth > 0
     distance = np.sqrt(np.where(outside, square, 1.0))
@@ -24,10 +23,7 @@ def gap_to_polygon(point, corners):
 
 
 def deepest_in_walls(corners, position, angle, walls):
-    """The corner of a body deepest inside a wall: the overlap, the wall's normal and the corner in the body's frame.
-
-    A wall is (normal x, normal y, offset): a point is free while normal . point > offset.
-    """
+    """The corner of a body deepest inside a wall: the overlap, the wall's normal and the corner in the body's frame."""
     c, s = np.cos(angle), np.sin(angle)
     overlap, normal, deepest = -np.inf, (0.0, 0.0), (0.0, 0.0)
     for wall_x, wall_y, offset in walls:
