@@ -3,7 +3,7 @@ DOMAIN ?= pusht
 OUT ?= runs/$(DOMAIN)
 BIN := .venv/bin
 
-.PHONY: run test lint format readme clean
+.PHONY: run test speed lint format readme clean
 
 run: .venv/ready
 	$(BIN)/vpw run $(DOMAIN) --out $(OUT)
@@ -12,6 +12,10 @@ test: .venv/ready
 	$(BIN)/pytest
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# How fast programs plan, against their engines; programs that are not there yet are induced first.
+speed: .venv/ready
+	$(BIN)/python benchmarks/speed.py --programs $(dir $(OUT)) --out $(dir $(OUT))speed.json
 
 lint: .venv/ready
 	$(BIN)/ruff check .

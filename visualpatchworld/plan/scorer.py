@@ -6,17 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from visualpatchworld.domain import Cost
 from visualpatchworld.program.batch import batch_costs
 from visualpatchworld.program.program import Program
-from visualpatchworld.simulator import Simulator
+
+if TYPE_CHECKING:  # a program plans where no engine is installed, too
+    from visualpatchworld.domain import Cost
+    from visualpatchworld.simulator import Simulator
 
 
 class Situation(NamedTuple):

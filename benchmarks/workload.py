@@ -1,0 +1,94 @@
+"""What a speed measurement needs, as plain data: a machine without engines can read it and plan with the same program, cost and planner."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import inspect
+import json
+import sys
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+EPISODES, SEED, OFFSET = 12, 1, 25
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Workload:
+    """One task of a domain, its frozen planner, a program, and where the cost is written."""
+
+    domain: str
+    program: str  # its text
+    cost_file: str  # relative to the repository; it imports nothing but numpy
+    planner_kind: str
+    planner: dict[str, Any]
+    macros: list[list[list[float]]]  # of a planner that has a library
+    state: list[float]
+    goal: list[float]
+    engine_state: list[float]
+    action_dim: int
+
+    def cost(self) -> Callable[[Any, Any], Any]:
+        """The domain's cost, without the domain's engine."""
+        spec = importlib.util.spec_from_file_location(f"{self.domain}_cost", ROOT / self.cost_file)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.cost
+
+
+def make_workload(name: str, program: Path) -> Workload:
+    """The workload of a domain, from the first task of a few episodes of its own policy."""
+    import numpy as np
+
+    from visualpatchworld.bench.task import draw_tasks
+    from visualpatchworld.domain import load_domain
+    from visualpatchworld.plan.planner import Shooting
+    from visualpatchworld.plan.shooting import cut_macros
+    from visualpatchworld.program.program import load_program
+    from visualpatchworld.trace.collect import collect
+    from visualpatchworld.trace.split import for_fitting, for_tasks
+
+    domain = load_domain(name)
+    episodes = list(collect(domain, domain.constants, episodes=EPISODES, seed=SEED))
+    task = draw_tasks(for_tasks(episodes), count=1, offset=OFFSET, seed=SEED)[0]
+    macros = []
+    if isinstance(domain.planner, Shooting):
+        macros = cut_macros(
+            [episode.actions[:-1] for episode in for_fitting(episodes)], domain.planner, np.random.default_rng(SEED)
+        ).tolist()
+    source = inspect.getsourcefile(domain.cost)
+    assert source is not None
+    return Workload(
+        domain=name,
+        program=load_program(program, domain.scene.state_space, domain.layout.action.width).text,
+        cost_file=str(Path(source).resolve().relative_to(ROOT)),
+        planner_kind=type(domain.planner).__name__,
+        planner=dataclasses.asdict(domain.planner),
+        macros=macros,
+        state=task.start.tolist(),
+        goal=task.goal.tolist(),
+        engine_state=task.start_engine_state.tolist(),
+        action_dim=domain.layout.action.width,
+    )
+
+
+def write_workloads(path: Path, workloads: Sequence[Workload]) -> None:
+    """All of them in one file."""
+    path.write_text(json.dumps([dataclasses.asdict(workload) for workload in workloads]) + "\n", encoding="utf-8")
+
+
+def read_workloads(path: Path) -> dict[str, Workload]:
+    """By domain."""
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return {row["domain"]: Workload(**row) for row in rows}
+
+
+def without_engines() -> None:
+    """Let the package's modules be imported without its start-up, which registers environments and so needs Gymnasium."""
+    package = types.ModuleType("visualpatchworld")
+    package.__path__ = [str(ROOT / "visualpatchworld")]
+    sys.modules["visualpatchworld"] = package
