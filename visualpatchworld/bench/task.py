@@ -27,10 +27,10 @@ def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: in
             "ask for fewer, or for a smaller --offset."
         )
     chosen = np.sort(np.random.default_rng(seed).choice(len(places), count, replace=False))
-    return tuple(_task(number, *place, offset) for number, place in enumerate(places[i] for i in chosen))
+    return tuple(_task(number, *places[i], offset=offset) for number, i in enumerate(chosen))
 
 
-def _task(number: int, episode: Episode, step: int, offset: int) -> Task:
+def _task(number: int, episode: Episode, step: int, *, offset: int) -> Task:
     earlier = slice(max(0, step - NUM_EARLIER), step)
     return Task(
         number=number,
