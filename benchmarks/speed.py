@@ -27,6 +27,7 @@ from workload import Workload, make_workload, read_workloads, without_engines, w
 
 REPEATS, ENGINE_REPEATS = 15, 3
 SAMPLES = (100, 300, 1000, 3000, 10_000)  # candidates per round, for how the time of a plan grows
+GPU_SAMPLES = (60_000,)  # as well, where there is a GPU to fill
 CANDIDATES, HORIZON = 600, 25  # of the rollouts that steps per second are counted in
 ENGINE_SEQUENCES = 12  # of those, per repeat; enough steps for a steady rate
 MIB = 2**20
@@ -72,6 +73,7 @@ def measure(workload: Workload, program_only: bool, repeats: int) -> dict[str, A
     first = _seconds(plan)
     plan_seconds = [_seconds(plan) for _ in range(repeats)]
     actions = np.random.default_rng(0).uniform(-1, 1, (CANDIDATES, HORIZON, workload.action_dim))
+    samples = SAMPLES + (GPU_SAMPLES if jax.default_backend() == "gpu" else ())
     rollouts, state = compile_rollouts(program), np.array(workload.state)
 
     def roll() -> None:
@@ -82,13 +84,14 @@ def measure(workload: Workload, program_only: bool, repeats: int) -> dict[str, A
     row = {
         "domain": workload.domain,
         "planner": planner.title,
+        "steps_per_sample": planner.horizon * planner.rollouts_per_plan // (len(workload.macros) or planner.samples),
         "device": jax.devices()[0].device_kind,
         "num_devices": len(jax.devices()),
         "cores": cores,
         "plan_s": _spread(plan_seconds),
         "compile_s": first - float(np.median(plan_seconds)),
         "steps_per_s": CANDIDATES * HORIZON / float(np.median(roll_seconds)),
-        "plan_s_by_samples": {str(n): _plan_seconds_at(workload, n, InducedScorer(program, cost)) for n in SAMPLES},
+        "plan_s_by_samples": {str(n): _plan_seconds_at(workload, n, InducedScorer(program, cost)) for n in samples},
         "peak_host_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "peak_device_mib": (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use", 0) / MIB or None,
     }
@@ -170,10 +173,16 @@ def told(row: dict[str, Any]) -> str:
         *([f"  rollouts: {_range(steps)} times as many steps per second as the engine in one process"] if steps else []),
         f"  rollouts: {row['steps_per_s']:,.0f} steps/s" + (f", engine {row['engine_steps_per_s']:,.0f}" if steps else ""),
         "  plan by samples: " + ", ".join(f"{n}: {seconds:.3g} s" for n, seconds in row["plan_s_by_samples"].items()),
+        f"  planning: up to {_steps_while_planning(row):,.0f} steps/s",
         f"  peak memory: {row['peak_host_mib']:.0f} MiB"
         + (f", on the device {row['peak_device_mib']:.0f}" if row["peak_device_mib"] else ""),
     ]
     return "\n".join(lines)
+
+
+def _steps_while_planning(row: dict[str, Any]) -> float:
+    """Steps foreseen per second of planning, at the number of samples where that is most."""
+    return max(int(n) * row["steps_per_sample"] / seconds for n, seconds in row["plan_s_by_samples"].items())
 
 
 def _range(spread: dict[str, float]) -> str:
