@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from cli.conftest import Vpw
 
+from visualpatchworld.domain import Domain
+
 
 @pytest.fixture
 def induced(vpw: Vpw, tmp_path: Path) -> dict:
@@ -55,11 +57,17 @@ def test_a_named_sketch_is_fitted_without_probes(vpw: Vpw, tmp_path: Path):
     assert result["candidates"] == []
 
 
+def test_a_program_comes_from_pictures_alone(vpw: Vpw, tmp_path: Path, toy: Domain):
+    result = json.loads(vpw("induce", "slider", "--view", "tool", "--episodes", 8, "--out", tmp_path / "run", "--json"))
+    assert result["sketch"] == "push+drag"
+    assert result["constants"]["PUSH"]["value"] == pytest.approx(toy.constants.push, rel=0.1)  # pyright: ignore[reportAttributeAccessIssue]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ("induce slider --sketch push+drug", "No sketch 'push+drug'"),
-        ("induce slider --view tool", "can not be induced from the view 'tool' yet"),
+        ("induce slider --view vlm", "has no numbers to fit to"),
         ("induce slider --traces nowhere.h5", "There is no file 'nowhere.h5'"),
         ("induce slider --out /dev/null/run", "Could not make the folder"),
         ("rollout nowhere.py --domain slider --traces {file}", "Cannot read the program"),
