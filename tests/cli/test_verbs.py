@@ -61,7 +61,7 @@ def test_what_is_seen_in_pictures(vpw: Vpw):
     assert item["objects"][0]["velocity"]["x"] == pytest.approx(truth["objects"][0]["velocity"]["x"], abs=0.2)
     with h5py.File("a.h5") as file:
         write_picture(Path("frame.png"), file["pixels"][41])  # pyright: ignore[reportIndexIssue, reportArgumentType]
-        np.savez("frames.npz", frames=file["pixels"][:], state=file["state"][:])  # pyright: ignore[reportIndexIssue]
+        np.savez("frames.npz", frames=file["pixels"][:], state=file["state"][:])  # pyright: ignore[reportIndexIssue, reportArgumentType]
     alone = json.loads(vpw("scene", "slider", "frame.png", "--via", "tool", "--overlay", "seen.png", "--json"))
     assert "velocity" not in alone["objects"][0]
     assert read_picture(Path("seen.png")).shape == (896, 896, 3)

@@ -45,7 +45,9 @@ def test_a_threshold_is_found_by_the_scan():
     found = fitted(body, constants, lambda x, a: x + np.where(a > 0.37, 2.5, 0.0))
     assert found.values["JUMP"] == pytest.approx(2.5, rel=1e-6)
     assert found.values["EDGE"] == pytest.approx(0.37, abs=0.02)
-    assert abs(found.values["EDGE"] - 0.37) <= found.errors["EDGE"] < 0.03
+    error = found.errors["EDGE"]
+    assert error is not None
+    assert abs(found.values["EDGE"] - 0.37) <= error < 0.03
 
 
 def test_a_threshold_that_no_window_comes_near_is_said_to_be_open():

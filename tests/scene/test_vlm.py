@@ -58,7 +58,9 @@ def test_the_picture_itself_is_sent(toy: Domain, picture: np.ndarray):
     text, image = server.asked[0]["messages"][0]["content"]
     assert "- puck (agent)" in text["text"] and "224 x 224" in text["text"]
     content = base64.b64decode(image["image_url"]["url"].partition(",")[2])
-    assert np.array_equal(cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)[..., ::-1], picture)
+    sent = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
+    assert sent is not None
+    assert np.array_equal(sent[..., ::-1], picture)
 
 
 def test_a_calibration_turns_pixels_into_the_world(toy: Domain, picture: np.ndarray):

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,9 @@ from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, change
 from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.simulator import Constants
-from visualpatchworld.trace.episode import Episode
+
+if TYPE_CHECKING:  # reading traces takes a while to load
+    from visualpatchworld.trace.episode import Episode
 
 OFFSET = 25  # steps from start to goal
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile
@@ -110,7 +110,7 @@ def _in_picture(extractor: Extractor, state: np.ndarray) -> dict[str, np.ndarray
     return {name: pixel for name, pixel in pixels.items() if pixel is not None and np.all((pixel >= low) & (pixel <= high))}
 
 
-def _pixel(extractor: Extractor, name: str, numbers: dict[str, float]) -> np.ndarray | None:
+def _pixel(extractor: Extractor, name: str, numbers: Mapping[str, float]) -> np.ndarray | None:
     axes = [axis for axis in "xyz" if f"{name}.pose.{axis}" in numbers]
     if "x" not in axes:
         return None

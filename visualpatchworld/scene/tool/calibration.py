@@ -65,8 +65,10 @@ def parse_calibration(text: str) -> Calibration:
 
 def calibrate(look: Look, space: StateSpace, recordings: Sequence[Recording]) -> Calibration:
     """Measure the camera and every part on recordings with known states, then the errors and velocities of what they see."""
-    pictures = [_Segmented(look, recording.frames) for recording in recordings]
-    known = [dict(zip(_places(space), map(float, state), strict=True)) for recording in recordings for state in recording.states]
+    pictures = [_Segmented(look, list(recording.frames)) for recording in recordings]
+    known: list[Numbers] = [
+        dict(zip(_places(space), map(float, state), strict=True)) for recording in recordings for state in recording.states
+    ]
     camera, measures = _measure(look, _Segmented(look, [frame for recording in recordings for frame in recording.frames]), known)
     seen = [np.array([_numbers(look, camera, measures, masks, space) for masks in episode]) for episode in pictures]
     return Calibration(camera, measures, _motion(look, space, recordings, seen), _noise(look, space, recordings, seen))

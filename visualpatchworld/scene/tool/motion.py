@@ -25,7 +25,7 @@ class Motion:
         self, tracks: Float[np.ndarray, "T P"], actions: Float[np.ndarray, "T A"] | None, step: int, *, look_ahead: bool
     ) -> Float[np.ndarray, " fields"] | None:
         """The velocities at a step of these tracks, from as many frames around it as there are; None from one frame alone."""
-        seen = np.isfinite(tracks).all(axis=1)
+        seen = np.atleast_1d(np.isfinite(tracks).all(axis=1))
         before = _run(seen[: step + 1][::-1], MOST_BEFORE)
         after = _run(seen[step:], MOST_AFTER) if look_ahead else 0
         if before + after <= 0:

@@ -79,7 +79,9 @@ def convex_parts(polygon: Polygon) -> tuple[Polygon, ...]:
     inward = np.flatnonzero(turn < -1e-9 * np.abs(turn).max())
     if len(inward) == 0:
         return (polygon,)
-    cuts = [cut for corner in inward for cut in (_cut(polygon, corner, behind[corner]), _cut(polygon, corner, -ahead[corner])) if cut]
+    cuts = [
+        cut for corner in inward.tolist() for cut in (_cut(polygon, corner, behind[corner]), _cut(polygon, corner, -ahead[corner])) if cut
+    ]
     # A short cut, and best one that ends near another inward corner, which settles both at once.
     size = np.ptp(polygon, axis=0).max()
     settles = [np.linalg.norm(polygon[inward] - cut[2], axis=1).min() < 0.05 * size for cut in cuts]

@@ -56,7 +56,9 @@ def _table(palette: Palette) -> Float[np.ndarray, "colors paints"]:
     step = 256 >> LEVEL_BITS
     axis = (np.arange(0, 256, step) + step / 2 - 0.5).astype(np.float32)
     colors = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
-    nearest = [np.min([((colors - np.float32(shade)) ** 2).sum(-1) for shade in paint.shades], axis=0) for paint in palette.paints]
+    nearest = [
+        np.min([((colors - np.array(shade, np.float32)) ** 2).sum(-1) for shade in paint.shades], axis=0) for paint in palette.paints
+    ]
     squared = np.stack(nearest, axis=-1) / (2 * palette.softness**2)
     weights = np.exp(squared.min(axis=-1, keepdims=True) - squared)
     return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)

@@ -58,8 +58,8 @@ class Shape(Part):
         for masks, (x, y, angle) in zip(pictures, poses, strict=True):
             cos, sin = math.cos(angle), math.sin(angle)
             where = camera.project(grid @ np.array([[cos, sin], [-sin, cos]]) + [x, y]).astype(np.float32)
-            weight = 1.0 - cv2.remap(self._hidden(masks), where, None, cv2.INTER_LINEAR, borderValue=1.0)
-            total += weight * cv2.remap(masks[self.paint], where, None, cv2.INTER_LINEAR)
+            weight = 1.0 - cv2.remap(self._hidden(masks), where, None, cv2.INTER_LINEAR, borderValue=1.0)  # pyright: ignore
+            total += weight * cv2.remap(masks[self.paint], where, None, cv2.INTER_LINEAR)  # pyright: ignore
             seen += weight
         template = Template(np.round(total / seen * COVER_LEVELS) / COVER_LEVELS, cell)  # rounded, a calibration packs small
         return {"cover": template.cover, "cell": np.array(cell), "edge": corners(template, 0.5)}
