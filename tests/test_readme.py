@@ -27,3 +27,8 @@ def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
         with pytest.raises(SystemExit) as stopped:
             main()
         assert stopped.value.code in (0, None), capsys.readouterr().err
+
+
+def test_the_program_shown_is_the_one_that_was_induced():
+    text = (README.parent / "programs" / "tworoom" / "world_model.py").read_text(encoding="utf-8")
+    assert text[text.index("from typing") :] in README.read_text(encoding="utf-8")
