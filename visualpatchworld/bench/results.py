@@ -44,7 +44,8 @@ class Results:
     @property
     def out(self) -> str:
         """What to give `vpw bench --out` so that it adds to this folder."""
-        return str(self.folder.parent) if self.folder.name == "results" and self.folder.parent.name else "DIR"
+        near = self.folder.name == "results" and self.folder.parent.name and not self.folder.is_absolute()
+        return str(self.folder.parent) if near else "DIR"  # an absolute path belongs to one machine, a table to all
 
     @cached_property
     def inductions(self) -> tuple[dict[str, Any], ...]:
