@@ -155,7 +155,7 @@ def test_measured_baselines_appear_with_a_star_where_no_program_loads(folder: Pa
     assert row(table, "PoE-World")["Slider"][0] == "50"
     assert "A star marks" in told(table)
     assert {record["method"] for record in table.measured} == {"vpw", "worldcoder", "poe-world"}
-    assert "vpw plan DOMAIN --program FILE.py --method METHOD" in told(table)  # other domains lack theirs
+    assert "vpw plan DOMAIN --program FILE.py --sandbox --method METHOD" in told(table)  # other domains lack theirs
 
 
 def test_seeds_are_pooled(folder: Path):

@@ -63,3 +63,27 @@ def test_the_commands_of_a_suite_run(vpw: Vpw, program: Path, toy_file: Path, tm
 )
 def test_bad_input_gets_one_sentence(vpw: Vpw, program: Path, toy_file: Path, arguments: str, sentence: str):
     assert sentence in vpw.refused(*arguments.format(program=program, file=toy_file).split())
+
+
+def test_a_models_program_plans_in_the_sandbox_and_never_here(vpw: Vpw, tmp_path: Path):
+    text = """
+from typing import NamedTuple
+import math
+
+class State(NamedTuple):
+    puck_x: float
+    puck_vx: float
+
+def step(state, action):
+    speed = state.puck_vx + 0.1 * (3.0 * float(action[0]) - 0.7 * state.puck_vx)
+    return State(puck_x=state.puck_x + 0.1 * speed, puck_vx=speed)
+"""
+    program = tmp_path / "written.py"
+    program.write_text(text)
+    arguments = ("plan", "slider", "--program", program, "--sandbox", "--episodes", 3, "--results", tmp_path / "results", "--json")
+    assert json.loads(vpw(*arguments))["n"] == 3
+    trace = tmp_path / "trace.txt"
+    program.write_text(f"open({str(trace)!r}, 'w').write('here')\n{text}")
+    assert vpw.refused(*arguments)
+    assert not trace.exists()
+    assert "leave it out with --sandbox" in vpw.refused(*arguments, "--video", tmp_path / "films")

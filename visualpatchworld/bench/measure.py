@@ -39,6 +39,7 @@ class Request:
     offset: int
     seed: int
     metric: str
+    scorer: Scorer | None = None  # of a program that must not run in this process; otherwise the program is compiled here
 
     @property
     def budget(self) -> int:
@@ -54,6 +55,8 @@ class Request:
 
     @property
     def model(self) -> Scorer | None:
+        if self.scorer is not None:
+            return self.scorer
         return None if self.program is None else InducedScorer(self.program, self.domain.cost)
 
     def cell(self, method: str, observe: Observe, score: Score) -> Cell:

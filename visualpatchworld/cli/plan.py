@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -35,6 +36,7 @@ def plan(
     horizon: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Foresee and execute N steps at a time, in place of the frozen planner's.")
     ] = None,
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="The program is a model's: run it nowhere but in the sandbox.")] = False,
     method: Annotated[str, typer.Option(help="Name of the method that the results are kept under.")] = "vpw",
     results: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results are kept; a run goes on where it stopped.")] = None,
     video: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write films of the first tasks there.")] = None,
@@ -50,7 +52,9 @@ def plan(
     from visualpatchworld.cli._planned import planned
     from visualpatchworld.cli._success import success_list
     from visualpatchworld.output import make_folder
-    from visualpatchworld.program.program import load_program
+    from visualpatchworld.plan.scorer import RolloutScorer
+    from visualpatchworld.program.program import Program, load_program, read_program
+    from visualpatchworld.program.sandbox_rollouts import sandboxed_rollouts
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
 
@@ -64,7 +68,13 @@ def plan(
         raise UnknownName("metric", metric, world.metrics)
     if program is None and score != "simulator":
         raise VpwError(f"Scoring '{score}' needs --program FILE.py; `vpw induce {world.name}` makes one.")
-    model = None if program is None else load_program(program, world.scene.state_space, world.layout.action.width)
+    if sandbox and video is not None:
+        raise VpwError("--video imagines with the program in this process; leave it out with --sandbox.")
+    names, action_dim = world.scene.state_space.names, world.layout.action.width
+    if program is None:
+        model = None
+    else:
+        model = Program(read_program(program), program) if sandbox else load_program(program, world.scene.state_space, action_dim)
     constants = world.constants.varied(changes(vary))
     folder = make_folder(results or Path("runs") / world.name / "results")
     if traces is not None:
@@ -74,20 +84,23 @@ def plan(
             collect(world, constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED, pixels=False), "episodes", TASK_EPISODES
         ) as new:
             seen = tuple(new)
-    request = Request(
-        domain=world,
-        constants=constants,
-        vary=changes(vary),
-        program=None if score == "simulator" else model,
-        method="engine" if score == "simulator" else method,
-        observe=observe,
-        score=score,
-        episodes=seen,
-        source="collected" if traces is None else traces.stem,
-        count=episodes,
-        offset=offset,
-        seed=seed,
-        metric=metric or next(iter(world.metrics)),
-    )
-    result = planned(request, program, folder, video)
+    running = sandboxed_rollouts(model, names, action_dim) if sandbox and model is not None else nullcontext()
+    with running as rollouts:
+        request = Request(
+            domain=world,
+            constants=constants,
+            vary=changes(vary),
+            program=None if score == "simulator" else model,
+            method="engine" if score == "simulator" else method,
+            observe=observe,
+            score=score,
+            episodes=seen,
+            source="collected" if traces is None else traces.stem,
+            count=episodes,
+            offset=offset,
+            seed=seed,
+            metric=metric or next(iter(world.metrics)),
+            scorer=None if rollouts is None else RolloutScorer(rollouts, world.cost),
+        )
+        result = planned(request, program, folder, video)
     show(result, as_json, success_list(result))

@@ -116,14 +116,6 @@ def select(
             continue
         candidates.append(_try(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints))
         hints = [best.fit.values for best in Evidence((), (), tuple(candidates)).ranked[:2] if best.fit is not None]
-    leader = Evidence((), (), tuple(candidates)).winner
-    if leader.fit is not None and leader.explained < len(judged):
-        # A simpler form that shares the leader's right constants may have missed them when it was tried.
-        for i, rival in enumerate(candidates):
-            if 2 * rival.explained >= leader.explained and rival.simplicity > leader.simplicity:
-                progress(f"{rival.sketch.name}, again")
-                again = _try(rival.sketch, graph, windows, probes, state_space, quantities, tolerances, rng, [leader.fit.values])
-                candidates[i] = max(rival, again, key=lambda candidate: candidate.explained)
     return Evidence(judged, recordings, tuple(candidates))
 
 

@@ -126,13 +126,17 @@ class Program:
 
 
 def load_program(path: Path, state_space: StateSpace, action_dim: int) -> Program:
-    """The program in a file, checked."""
+    """The program in a file, checked, which runs it: only for programs that are trusted."""
+    return Program(read_program(path), Path(path)).check(state_space, action_dim)
+
+
+def read_program(path: Path) -> str:
+    """The text of a program's file; nothing of it is run."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise BadProgram(f"Cannot read the program {path}: {reason}.") from None
-    return Program(text, Path(path)).check(state_space, action_dim)
 
 
 def _is_literal(node: ast.expr) -> bool:

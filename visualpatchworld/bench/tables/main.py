@@ -28,7 +28,7 @@ def table(results: Results, quoted: Quoted) -> Table:
     here = {row["method"] for row in quoted.rows}
     further = [row for row in load_quoted()["sim-assist"].rows if row["method"] not in here]
     told = sorted([*quoted.rows, *further], key=lambda row: KINDS.index(row["kind"]))
-    more = "A code baseline is measured by `vpw baseline METHOD DOMAIN`, then `vpw plan DOMAIN --program FILE.py --method METHOD`."
+    more = "A code baseline comes from `vpw baseline METHOD DOMAIN`, then `vpw plan DOMAIN --program FILE.py --sandbox --method METHOD`."
     absent = not rivals or any(not item.parts for item in rivals)
     return Table(
         id=quoted.id,
