@@ -51,6 +51,7 @@ def baseline(
     from visualpatchworld.output import make_folder, write_text
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.split import for_fitting
 
     rival, world = find_method(method), load_domain(domain)
     if (endpoint is None) == (replay is None):
@@ -71,7 +72,7 @@ def baseline(
             constants, seen = world.constants, list(collect(world, world.constants, episodes=episodes, seed=seed, pixels=False))
         else:
             recorded = read_traces(traces, world)
-            constants, seen = recorded.constants, list(recorded.episodes)
+            constants, seen = recorded.constants, for_fitting(recorded.episodes)
         graph = world.scene.oracle(seen[0].states[0], constants)
         progress("searching")
         search = run(rival, world, graph, recordings_of(seen), client, seed=seed, prompt_tokens=prompt_tokens)
