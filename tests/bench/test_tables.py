@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.made_results import add, add_floors, share
+from bench.made_results import add, add_exhibit, add_floors, share
 
 from visualpatchworld.bench.cell import NO_PROGRAM
 from visualpatchworld.bench.render import FORMATS, as_text
@@ -146,16 +146,37 @@ def test_a_floor_that_was_not_measured_is_not_made_up(tmp_path: Path):
 
 
 def test_measured_baselines_appear_with_a_star_where_no_program_loads(folder: Path):
-    labels = [entries[0].text for entries in made("main", folder).sections[0].rows]
-    assert "WorldCoder" not in labels
-    add(folder, share(0, 50), method="worldcoder", program=NO_PROGRAM)
-    add(folder, share(25, 50), method="poe-world", program="ccc")
+    assert not any("WorldCoder" in entries[0].text for section in made("main", folder).sections[:2] for entries in section.rows)
+    add(folder, share(0, 50), solved=5, method="worldcoder", program=NO_PROGRAM, written_by="small, 8 calls")
+    add(folder, share(25, 50), solved=5, method="poe-world", program="ccc", written_by="small, 8 calls")
     table = made("main", folder)
-    assert row(table, "WorldCoder")["Slider"][0] == "0*"
-    assert row(table, "PoE-World")["Slider"][0] == "50"
+    assert [section.title for section in table.sections[2:4]] == [
+        "Measured with small, 8 calls",
+        "Measured with small, 8 calls, only tasks not solved at their start",
+    ]
+    assert row(table, "WorldCoder", section=2)["Slider"][0] == "0*"
+    assert row(table, "PoE-World", section=2)["Slider"] == ("50", "[37, 63]")
+    assert row(table, "PoE-World", section=3)["Slider"][0] == "44.4"  # 20 of 45
     assert "A star marks" in told(table)
-    assert {record["method"] for record in table.measured} == {"vpw", "worldcoder", "poe-world"}
-    assert "vpw plan DOMAIN --program FILE.py --sandbox --method METHOD" in told(table)  # other domains lack theirs
+    assert {record["method"]: record["written_by"] for record in table.measured} == {
+        "vpw": "", "worldcoder": "small, 8 calls", "poe-world": "small, 8 calls",
+    }  # fmt: skip
+    assert "`vpw bench baselines --out DIR --endpoint URL --model NAME`" in told(table)  # other domains lack theirs
+
+
+def test_what_different_models_wrote_is_never_mixed(folder: Path):
+    for label, successes in (("small, 8 calls", 5), ("large, 50 calls", 40), ("", 1)):
+        add(folder, share(successes, 50), method="worldcoder", program="ccc", written_by=label)
+    table = made("main", folder)
+    told_by_title = {section.title: section.rows for section in table.sections if section.title.startswith("Measured with")}
+    shown = {title: rows[0][-2].text for title, rows in told_by_title.items() if "only tasks" not in title}
+    assert shown == {
+        "Measured with a model that was not recorded": "2",
+        "Measured with large, 50 calls": "80",
+        "Measured with small, 8 calls": "10",
+    }
+    assert all(len(rows) == 1 for rows in told_by_title.values())
+    assert row(table, "Oracle+Induced")["Slider"][0] == "94"
 
 
 def test_seeds_are_pooled(folder: Path):
@@ -242,8 +263,7 @@ def test_ablation_reads_errors_beside_the_programs(tmp_path: Path):
 def test_a_ladder_of_one_domain(tmp_path: Path):
     folder = tmp_path / "results"
     add(folder, share(40, 50), domain="cube", observe="tool")
-    (tmp_path / "audits").mkdir()
-    (tmp_path / "audits" / "cube.json").write_text(json.dumps({"domain": "cube", "rmse": {"block_m": 0.0031}}))
+    add_exhibit(folder, "audit", {"rmse": {"block_m": 0.0031}}, domain="cube", method="tool")
     ours = row(made("cube-ladder", folder), "Tool+Induced")
     assert [text for text, _ in ours.values()] == ["Tool+Induced", "80", "80", "0.0031", "66", "0.08"]
 

@@ -87,3 +87,65 @@ def step(state, action):
     assert vpw.refused(*arguments)
     assert not trace.exists()
     assert "leave it out with --sandbox" in vpw.refused(*arguments, "--video", tmp_path / "films")
+
+
+WRITTEN = """
+from typing import NamedTuple
+
+class State(NamedTuple):
+    puck_x: float
+    puck_vx: float
+
+def step(state, action):
+    return state
+"""
+
+
+def searched(folder: Path, chosen: int | None) -> Path:
+    """Where the program of a search would be, with the record of that search beside it."""
+    folder.mkdir()
+    record = {"model": "small", "budget": {"calls": 8, "tokens": None}, "chosen": chosen, "candidates": [{"program": WRITTEN}]}
+    (folder / "search.json").write_text(json.dumps(record))
+    return folder / "world_model.py"
+
+
+def cells(results: str, method: str) -> list[dict]:
+    lines = [path.read_text().splitlines()[0] for path in sorted(Path(results).glob(f"*-{method}-*.jsonl"))]
+    return [json.loads(line)["cell"] for line in lines]
+
+
+def test_who_wrote_a_program_travels_into_its_cell(vpw: Vpw, toy_file: Path, tmp_path: Path):
+    program = searched(tmp_path / "search", chosen=0)
+    arguments = ("plan", "slider", "--program", program, "--sandbox", "--method", "rival", "--traces", toy_file, "--episodes", 2, "--json")
+    program.write_text(WRITTEN)
+    told = json.loads(vpw(*arguments))
+    assert told["written_by"] == "small, 8 calls"
+    assert [cell["written_by"] for cell in cells(told["results"], "rival")] == ["small, 8 calls"]
+    assert [cell["written_by"] for cell in cells(told["results"], "zero")] == [""]
+    program.write_text(f"{WRITTEN}\n# and more\n")
+    assert json.loads(vpw(*arguments))["written_by"] == ""  # edited, it is not the model's any more
+
+
+def test_a_search_without_a_program_fails_every_task(vpw: Vpw, toy_file: Path, tmp_path: Path):
+    program = searched(tmp_path / "search", chosen=None)
+    arguments = (
+        "plan",
+        "slider",
+        "--program",
+        program,
+        "--sandbox",
+        "--method",
+        "rival",
+        "--traces",
+        toy_file,
+        "--episodes",
+        4,
+        "--offset",
+        1,
+    )
+    told = json.loads(vpw(*arguments, "--json"))
+    assert (told["success"], told["n"], told["plans"], told["program"]) == (0, 4, 0, None)
+    assert told["floor_zero"] == 100 and told["n_unsolved"] == 0  # so near a goal that others have nothing left to do
+    (cell,) = cells(told["results"], "rival")
+    assert (cell["program"], cell["written_by"]) == ("none", "small, 8 calls")
+    assert "none that loads" in vpw(*arguments)

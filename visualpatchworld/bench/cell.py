@@ -41,10 +41,13 @@ class Cell:
     program: str = ""  # fingerprint of the program's text
     tasks: str  # fingerprint of starts and goals
     n: int
+    written_by: str = ""  # model and budget, where a language model wrote the program
 
     @property
     def file_name(self) -> str:
-        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
+        # Only where a model wrote: our own cells are called the same whether or not rivals are known.
+        named = {name: value for name, value in asdict(self).items() if name != "written_by" or value}
+        digest = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:8]
         return f"{self.domain}-{self.source}-{self.method}-{self.observe}-{self.score}-{self.offset}-{self.seed}-{digest}.jsonl"
 
 

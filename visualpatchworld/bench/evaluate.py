@@ -52,6 +52,16 @@ def acting_at_random(meets: Metric, budget: int, seed: int) -> Try:
     return attempt
 
 
+def without_program(meets: Metric) -> Try:
+    """What a method achieves that has no program to plan with: it never acts, and fails even where nothing was left to do."""
+
+    def attempt(task: Task, world: Simulator) -> Attempt:
+        state = world.observe()
+        return Attempt(False, bool(meets(state, task.goal)), state[None], np.empty((0, world.action_dim)), ())
+
+    return attempt
+
+
 def outcome_of(task: Task, attempt: Attempt) -> Outcome:
     """An attempt as it is kept: numbers rounded, plans counted."""
     return Outcome(

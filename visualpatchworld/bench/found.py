@@ -57,7 +57,7 @@ class Found:
     def record(self) -> dict[str, Any]:
         """The fields of `vpw plan --json`, for one seed or several."""
         cell = self.parts[0].cell
-        fields = ("domain", "source", "method", "observe", "score", "metric", "offset", "budget", "planner", "program")
+        fields = ("domain", "source", "method", "written_by", "observe", "score", "metric", "offset", "budget", "planner", "program")
         return {
             **{name: getattr(cell, name) for name in fields},
             "seeds": [part.cell.seed for part in self.parts],

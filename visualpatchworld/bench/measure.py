@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from visualpatchworld.bench.cell import Cell, Observe, Outcome, Score
+from visualpatchworld.bench.cell import NO_PROGRAM, Cell, Observe, Outcome, Score
 from visualpatchworld.bench.condition import Condition, planning
-from visualpatchworld.bench.evaluate import Try, acting_at_random, evaluate, resting
+from visualpatchworld.bench.evaluate import Try, acting_at_random, evaluate, resting, without_program
 from visualpatchworld.bench.summary import Summary, summarize
 from visualpatchworld.bench.task import draw_tasks, hash_tasks
 from visualpatchworld.domain import Domain, Metric
@@ -40,6 +40,7 @@ class Request:
     seed: int
     metric: str
     scorer: Scorer | None = None  # of a program that must not run in this process; otherwise the program is compiled here
+    written_by: str = ""  # model and budget, where a language model was to write the program
 
     @property
     def budget(self) -> int:
@@ -59,6 +60,13 @@ class Request:
             return self.scorer
         return None if self.program is None else InducedScorer(self.program, self.domain.cost)
 
+    @property
+    def fingerprint(self) -> str:
+        """Of the program that scores; the engine alone has none, and a method that should have one may have come away without."""
+        if self.program is None:
+            return "" if self.score == "simulator" else NO_PROGRAM
+        return self.program.hash
+
     def cell(self, method: str, observe: Observe, score: Score) -> Cell:
         planned = score != "none"
         return Cell(
@@ -73,9 +81,10 @@ class Request:
             source=self.source,
             planner=self.domain.planner.title if planned else "",
             vary=dict(self.vary),
-            program=self.program.hash if self.program is not None and planned else "",
+            program=self.fingerprint if planned else "",
             tasks=hash_tasks(self.tasks),
             n=self.count,
+            written_by=self.written_by if planned else "",
         )
 
 
@@ -87,6 +96,8 @@ def measure(folder: Path, request: Request) -> Iterator[Outcome]:
 
 def attempts(request: Request) -> Try:
     """The planned attempts that a request asks for, made ready."""
+    if request.fingerprint == NO_PROGRAM:
+        return without_program(request.meets)
     condition = Condition(
         domain=request.domain, constants=request.constants, model=request.model, observe=request.observe, score=request.score
     )
@@ -111,6 +122,7 @@ def report(request: Request, outcomes: Sequence[Outcome], floors: Mapping[str, S
     return {
         "domain": request.domain.name,
         "method": request.method,
+        "written_by": request.written_by,
         "observe": request.observe,
         "score": request.score,
         "metric": request.metric,

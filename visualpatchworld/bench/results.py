@@ -112,6 +112,7 @@ class Query:
     observe: Observe
     score: Score
     method: str = "vpw"
+    written_by: str = ""
     metric: str = ""
     planner: str = ""
     seeds: tuple[int, ...] = (MAIN_SEED,)
@@ -119,7 +120,9 @@ class Query:
     @property
     def title(self) -> str:
         condition = condition_title(self.observe, self.score)
-        return condition if self.method in ("vpw", "engine") else f"{self.method} {condition}"
+        if self.method in ("vpw", "engine"):
+            return condition
+        return f"{self.method} {condition}" + (f" ({self.written_by})" if self.written_by else "")
 
 
 def condition_title(observe: str, score: str) -> str:
@@ -135,6 +138,7 @@ def answers(results: Results, place: Place, query: Query, planner: str | None) -
         if (cell := result.cell).domain == place.domain.name
         and cell.source == place.source
         and cell.method == ("engine" if query.score == "simulator" else query.method)
+        and cell.written_by == query.written_by
         and (cell.observe, cell.score) == (query.observe, query.score)
         and cell.metric == (query.metric or next(iter(place.domain.metrics)))
         and cell.seed in query.seeds

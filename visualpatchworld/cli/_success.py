@@ -24,6 +24,8 @@ def success_list(cell: Mapping[str, Any]) -> Table:
         "seconds per plan": "-" if seconds is None else f"{seconds:.3f} (median)",
         "tasks": f"from {cell['source']}, seed {cell['seed']}",
     }
+    if cell["program"] is None and cell["score"] != "simulator":
+        lines["program"] = "none that loads came out of the search; every task counts as failed"
     table = Table(title=f"{cell['domain']}: planning", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

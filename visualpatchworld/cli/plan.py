@@ -47,6 +47,7 @@ def plan(
 
     Example: vpw plan DOMAIN --program world_model.py
     """
+    from visualpatchworld.baselines.record import read_record
     from visualpatchworld.bench.measure import Request
     from visualpatchworld.cli._compiled import keep_compiled
     from visualpatchworld.cli._planned import planned
@@ -71,10 +72,13 @@ def plan(
     if sandbox and video is not None:
         raise VpwError("--video imagines with the program in this process; leave it out with --sandbox.")
     names, action_dim = world.scene.state_space.names, world.layout.action.width
-    if program is None:
+    record = read_record(program.parent) if sandbox and program is not None else None
+    if program is None or (record is not None and record.program is None):
         model = None
     else:
         model = Program(read_program(program), program) if sandbox else load_program(program, world.scene.state_space, action_dim)
+    # Someone may have edited what a model wrote; then it is not the model's any more.
+    written_by = record.label if record is not None and record.program == (model.text if model else None) else ""
     constants = world.constants.varied(changes(vary))
     folder = make_folder(results or Path("runs") / world.name / "results")
     if traces is not None:
@@ -101,6 +105,7 @@ def plan(
             seed=seed,
             metric=metric or next(iter(world.metrics)),
             scorer=None if rollouts is None else RolloutScorer(rollouts, world.cost),
+            written_by="" if score == "simulator" else written_by,
         )
-        result = planned(request, program, folder, video)
+        result = planned(request, None if model is None else program, folder, video)
     show(result, as_json, success_list(result))

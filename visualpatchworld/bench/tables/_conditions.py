@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from visualpatchworld.bench.found import Found, find
@@ -26,22 +27,29 @@ def find_conditions(results: Results, where: Sequence[Place]) -> dict[str, list[
 
 def measured_sections(rows: Mapping[str, Sequence[Found]], names: Sequence[str]) -> tuple[Section, ...]:
     """Scores with their floors, and the same over tasks that were not solved at their start."""
-    scores = [
-        (words(title), *(item.score() for item in found), _mean(found, names, lambda item: item.success)) for title, found in rows.items()
-    ]
+    scores, unsolved = score_sections("Measured", rows, names)
     everything = [list(column) for column in zip(*rows.values(), strict=True)]
+    floors = []
     for title, floor in (("Floor: zero actions", "zero"), ("Floor: random actions", "random")):
         summaries = [next((getattr(item, floor) for item in column if getattr(item, floor)), None) for column in everything]
-        scores.append((words(title), *(Entry(number(summary.success) if summary else MISSING) for summary in summaries), Entry("")))
+        floors.append((words(title), *(Entry(number(summary.success) if summary else MISSING) for summary in summaries), Entry("")))
+    return replace(scores, rows=(*scores.rows, *floors)), unsolved
+
+
+def score_sections(title: str, rows: Mapping[str, Sequence[Found]], names: Sequence[str]) -> tuple[Section, Section]:
+    """Scores over all tasks, and over those that were not solved at their start."""
+    scores = [
+        (words(name), *(item.score() for item in found), _mean(found, names, lambda item: item.success)) for name, found in rows.items()
+    ]
     unsolved = [
         (
-            words(title),
+            words(name),
             *(item.unsolved() for item in found),
             _mean(found, names, lambda item: item.summary and item.summary.success_unsolved),
         )
-        for title, found in rows.items()
+        for name, found in rows.items()
     ]
-    return Section("Measured", tuple(scores)), Section("Measured, only tasks not solved at their start", tuple(unsolved))
+    return Section(title, tuple(scores)), Section(f"{title}, only tasks not solved at their start", tuple(unsolved))
 
 
 def quoted_sections(rows: Sequence[Mapping[str, Any]], where: Sequence[Place]) -> tuple[Section, ...]:
