@@ -1,12 +1,14 @@
 """Results made by hand, so that what a table must say is known."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from visualpatchworld.bench.cell import Cell, Outcome
+from visualpatchworld.bench.exhibits import Exhibit, write_exhibit
+from visualpatchworld.bench.source import source_title
 from visualpatchworld.domain import load_domain
 
 
@@ -37,6 +39,14 @@ def add_floors(folder: Path, zero: Sequence[bool], random: Sequence[bool], **cha
     """Both floors of a place's tasks."""
     for method, successes in (("zero", zero), ("random", random)):
         add(folder, successes, method=method, score="none", planner="", program="", plans=0, **changes)
+
+
+def add_exhibit(folder: Path, kind: str, data: Mapping[str, Any], domain: str = "slider", method: str = "vpw", **changes: Any) -> Exhibit:
+    """An exhibit with these data."""
+    fields: dict[str, Any] = {"source": domain, "program": "aaa", "seed": 0, "episodes": "eee", "versions": {}} | changes
+    exhibit = Exhibit(kind=kind, domain=domain, title=source_title(load_domain(domain), fields["source"]), method=method, data=data, **fields)
+    write_exhibit(folder, exhibit)
+    return exhibit
 
 
 def share(successes: int, count: int) -> list[bool]:

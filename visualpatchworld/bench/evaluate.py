@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
 from visualpatchworld.bench.cell import Cell, Outcome, open_cell
+from visualpatchworld.bench.versions import versions
 from visualpatchworld.domain import Metric
 from visualpatchworld.plan.control import Attempt, follow
 from visualpatchworld.plan.task import Task
@@ -23,8 +22,7 @@ def evaluate(
     folder: Path, cell: Cell, tasks: Sequence[Task], make_world: Callable[[], Simulator], attempt: Callable[[], Try]
 ) -> Iterator[Outcome]:
     """The outcome of each task, from the cell's file or computed now; `attempt` is only called when something is missing."""
-    versions = {"visualpatchworld": version("visualpatchworld"), "jax": version("jax"), "python": platform.python_version()}
-    with open_cell(folder, cell, versions) as file:
+    with open_cell(folder, cell, versions()) as file:
         missing = [task for task in tasks if task.number not in file.outcomes]
         yield from (file.outcomes[task.number] for task in tasks if task.number in file.outcomes)
         if not missing:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from visualpatchworld.bench.cell import BadResults, Cell, Observe, Outcome, Score, read_cells
+from visualpatchworld.bench.exhibits import Exhibit, read_exhibits
+from visualpatchworld.bench.source import source_title
 from visualpatchworld.bench.suite import MAIN_SEED
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
@@ -50,16 +52,17 @@ class Results:
     @cached_property
     def inductions(self) -> tuple[dict[str, Any], ...]:
         """What `vpw induce` wrote beside the programs."""
-        return tuple(self._beside("programs", "*/induction.json"))
+        folders = [folder / "programs" for folder in (self.folder, self.folder.parent) if (folder / "programs").is_dir()]
+        return tuple(_read_json(path) for folder in folders[:1] for path in sorted(folder.glob("*/induction.json")))
 
     @cached_property
-    def audits(self) -> tuple[dict[str, Any], ...]:
-        """What `vpw audit --json` printed, where it was kept."""
-        return tuple(self._beside("audits", "*.json"))
+    def exhibits(self) -> tuple[Exhibit, ...]:
+        """What was measured besides planning."""
+        return read_exhibits(self.folder)
 
-    def _beside(self, name: str, pattern: str) -> list[dict[str, Any]]:
-        folders = [folder / name for folder in (self.folder, self.folder.parent) if (folder / name).is_dir()]
-        return [_read_json(path) for folder in folders[:1] for path in sorted(folder.glob(pattern))]
+    def exhibits_of(self, kind: str) -> list[Exhibit]:
+        """The exhibits of one kind."""
+        return [exhibit for exhibit in self.exhibits if exhibit.kind == kind]
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -89,9 +92,7 @@ class Place:
 
     @property
     def title(self) -> str:
-        if self.source in ("", self.domain.name):
-            return self.domain.title
-        return f"{self.domain.title} {self.source.removeprefix(self.domain.name).lstrip('_-')}"
+        return source_title(self.domain, self.source)
 
 
 def places(results: Results, names: Sequence[str]) -> list[Place]:

@@ -1,0 +1,44 @@
+"""One module per kind of exhibit, found by looking; each has `measure(subject) -> Measured`, and says `OF` what it is measured."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+from visualpatchworld.bench.exhibits._exhibit import Exhibit, exhibit_path, read_exhibits, write_exhibit
+from visualpatchworld.bench.source import source_title
+from visualpatchworld.bench.versions import versions
+from visualpatchworld.errors import UnknownName
+
+if TYPE_CHECKING:  # reading exhibits needs nothing that measures
+    from visualpatchworld.bench.exhibits._subject import Subject
+
+__all__ = ["Exhibit", "exhibit_path", "find_exhibits", "measure_exhibit", "read_exhibits", "write_exhibit"]
+
+
+def find_exhibits() -> dict[str, str]:
+    """Every kind of exhibit that can be measured, and of what: of a `program`, or of the `tool` path, which needs none."""
+    names = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
+    return {name: importlib.import_module(f"{__name__}.{name}").OF for name in names}
+
+
+def measure_exhibit(kind: str, subject: Subject) -> Exhibit:
+    """Measure one exhibit; nothing is written."""
+    found = find_exhibits()
+    if kind not in found:
+        raise UnknownName("exhibit", kind, found)
+    measured = importlib.import_module(f"{__name__}.{kind}").measure(subject)
+    return Exhibit(
+        kind=kind,
+        domain=subject.domain.name,
+        title=source_title(subject.domain, subject.source),
+        source=subject.source,
+        method=subject.method,
+        program="" if subject.program is None else subject.program.hash,
+        seed=subject.seed,
+        episodes=subject.fingerprint,
+        versions=versions(),
+        data=measured.data,
+        pictures=measured.pictures,
+    )

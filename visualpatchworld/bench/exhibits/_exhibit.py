@@ -1,0 +1,79 @@
+"""An exhibit: something measured that is no planning cell, with what it was measured from; one JSON file and a few pictures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import UInt8
+
+from visualpatchworld.bench.cell import BadResults
+from visualpatchworld.output import make_folder, write_text
+from visualpatchworld.scene.picture import read_picture, write_picture
+
+FOLDER = "exhibits"  # among the results
+
+Picture = UInt8[np.ndarray, "h w 3"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a kind of exhibit found: JSON values, and pictures by name."""
+
+    data: Mapping[str, Any]
+    pictures: Mapping[str, Picture] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhibit:
+    """What was measured, of which method's program, on the held-out episodes of which source."""
+
+    kind: str
+    domain: str
+    title: str  # the place's, as people say it
+    source: str
+    method: str
+    program: str  # fingerprint of the program's text, empty where none takes part
+    seed: int
+    episodes: str  # fingerprint of the held-out episodes
+    versions: Mapping[str, str]
+    data: Mapping[str, Any]
+    pictures: Mapping[str, Picture] = field(default_factory=dict, repr=False)
+
+
+def exhibit_path(results: Path, kind: str, source: str, method: str) -> Path:
+    """Where an exhibit lies in a folder of results, known before it is measured."""
+    return results / FOLDER / f"{kind}-{source}-{method}.json"
+
+
+def write_exhibit(results: Path, exhibit: Exhibit) -> Path:
+    """Write an exhibit into a folder of results; the JSON file comes last, so that where it is, its pictures are."""
+    path = exhibit_path(results, exhibit.kind, exhibit.source, exhibit.method)
+    make_folder(path.parent)
+    for name, picture in exhibit.pictures.items():
+        write_picture(_picture_path(path, name), picture)
+    fields = {key: value for key, value in asdict(exhibit).items() if key != "pictures"}
+    write_text(path, json.dumps({**fields, "pictures": list(exhibit.pictures)}, allow_nan=False) + "\n")
+    return path
+
+
+def read_exhibits(results: Path) -> tuple[Exhibit, ...]:
+    """All exhibits of a folder of results, by file name."""
+    return tuple(_read(path) for path in sorted((results / FOLDER).glob("*.json")))
+
+
+def _read(path: Path) -> Exhibit:
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        pictures = {name: read_picture(_picture_path(path, name)) for name in fields.pop("pictures")}
+        return Exhibit(**fields, pictures=pictures)
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        raise BadResults(f"'{path}' does not hold an exhibit as `vpw exhibit` writes it; move it elsewhere.") from error
+
+
+def _picture_path(path: Path, name: str) -> Path:
+    return path.with_name(f"{path.stem}-{name}.png")
