@@ -31,6 +31,7 @@ LAYERS = [
     ["plan"],
     ["baselines"],
     ["bench"],
+    ["api"],
     ["cli", "__main__"],
 ]
 MACHINERY = sorted(path for path in PACKAGE.rglob("*.py") if "domains" not in path.relative_to(PACKAGE).parts)

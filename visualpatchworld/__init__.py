@@ -1,7 +1,80 @@
 """VisualPatchWorld: readable programs of how a world evolves under action, from experiments and traces, and planning with them."""
 
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from visualpatchworld.registry import register
 
+if TYPE_CHECKING:
+    from visualpatchworld.api import (
+        collect,
+        evaluate,
+        film,
+        induce,
+        load_program,
+        load_traces,
+        make_planner,
+        probe,
+        rollout_errors,
+        save_traces,
+    )
+    from visualpatchworld.domain import find_domains, load_domain
+    from visualpatchworld.errors import VpwError
+    from visualpatchworld.program.batch import compile_rollouts
+    from visualpatchworld.program.program import Program
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Program",
+    "VpwError",
+    "collect",
+    "compile_rollouts",
+    "evaluate",
+    "film",
+    "find_domains",
+    "induce",
+    "load_domain",
+    "load_program",
+    "load_traces",
+    "make_planner",
+    "probe",
+    "rollout_errors",
+    "save_traces",
+]
+
+_ELSEWHERE = {
+    "Program": "program.program",
+    "VpwError": "errors",
+    "compile_rollouts": "program.batch",
+    "find_domains": "domain",
+    "load_domain": "domain",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A name of the library, loaded when it is first asked for: JAX and the engines take seconds."""
+    if name not in __all__:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'api')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """Importing a folder puts it into its package under its name; `induce` is a folder and a verb, and here the verb stays."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 register()

@@ -65,6 +65,11 @@ class Domain:
     planner: Planner  # frozen: the same for every scoring model
     budget_per_offset: int  # steps a task allows for each step that lies between its start and its goal
 
+    def __repr__(self) -> str:
+        state = ", ".join(f"{field.name} ({field.unit})" for field in self.scene.state_space)
+        actions = f"{self.layout.action.width} numbers per action"
+        return f"<Domain {self.name}: {self.title}, {self.challenge}, on {self.engine}; state {state}; {actions}>"
+
     def make(self, vary: Mapping[str, object] | None = None) -> Simulator:
         """A simulator of this domain, with some of its constants changed."""
         return self.simulator(self.constants.varied(vary or {}))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from visualpatchworld.domain import Domain
+from visualpatchworld.errors import BadTrace
 from visualpatchworld.induce.fit import Fit, fit, quick_search_over, search_over
 from visualpatchworld.induce.windows import Recording, Windows, beginnings, cut_windows, joined, recordings_of, split_recordings
 from visualpatchworld.program.program import Program
@@ -120,7 +121,7 @@ def test_windows_hold_what_the_recordings_hold():
     assert len(windows) == 9
     np.testing.assert_array_equal(windows.truths[:, :, 0] - windows.starts, np.tile([1.0, 2.0, 3.0], (9, 1)))
     np.testing.assert_array_equal(windows.actions[:, 0, 0], 10 * windows.starts[:, 0])
-    with pytest.raises(ValueError, match="no recording has 20 steps"):
+    with pytest.raises(BadTrace, match="No episode has 20 steps"):
         cut_windows([recording], 20, 5, np.random.default_rng(0))
 
 

@@ -12,7 +12,6 @@ from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, varied
 from visualpatchworld.cli._show import show, working
 from visualpatchworld.cli.probe import Thorough
 from visualpatchworld.domain import load_domain
-from visualpatchworld.errors import VpwError
 from visualpatchworld.scene.schema import Source
 
 
@@ -38,19 +37,16 @@ def induce(
     from visualpatchworld.cli._compiled import keep_compiled
     from visualpatchworld.cli._evidence import evidence_table, unexplained_line
     from visualpatchworld.cli._program import program_table
-    from visualpatchworld.induce import induce as method
-    from visualpatchworld.induce.blackbox import black_box, pixel_box
-    from visualpatchworld.induce.windows import recordings_of, recordings_seen
+    from visualpatchworld.induce.episodes import check_view, induce_from
+    from visualpatchworld.induce.induce import summary
     from visualpatchworld.output import make_folder, write_text, writing
-    from visualpatchworld.scene.calibrate import extractor
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
     from visualpatchworld.trace.split import for_fitting
 
     keep_compiled()
     world = load_domain(domain)
-    if view == "vlm":
-        raise VpwError("A vision-language model's reading has no numbers to fit to; use --view oracle or tool.")
+    check_view(view)
     if sketch is not None:
         world.family.named(sketch)
     constants = varied_constants(world, vary)
@@ -62,27 +58,9 @@ def induce(
             seen = list(collect(world, constants, episodes=episodes, seed=seed, pixels=view == "tool"))
         else:
             seen = for_fitting(read_traces(traces, world).episodes)
-        if view == "tool":
-            progress("calibrating")
-            tool = extractor(world, constants)
-            recordings, box = [], pixel_box(world, constants, tool)
-            for number, recording in enumerate(recordings_seen(seen, tool)):
-                progress(f"reading episode {number + 1} of {len(seen)}")
-                recordings.append(recording)
-        else:
-            tool, recordings, box = None, recordings_of(seen), black_box(world, constants)
-        induction = method.induce(
-            world,
-            box,
-            recordings,
-            reading_errors={} if tool is None else tool.errors(world.quantities),
-            seed=seed,
-            sketch=sketch,
-            thorough=thorough,
-            progress=progress,
-        )
+        induction = induce_from(world, constants, seen, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress)
         aside.write_text(induction.program.text, encoding="utf-8")
-    result = method.summary(world, induction, str(program_path))
+    result = summary(world, induction, str(program_path))
     write_text(folder / "induction.json", json.dumps(result, indent=2) + "\n")
     evidence = induction.evidence
     parts = [] if evidence is None else [evidence_table(evidence), unexplained_line(evidence)]

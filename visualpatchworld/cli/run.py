@@ -114,9 +114,8 @@ def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed:
 def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequence[Episode], seed: int) -> dict[str, Any]:
     """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
     from visualpatchworld import __version__
-    from visualpatchworld.induce import induce as method
-    from visualpatchworld.induce.blackbox import black_box
-    from visualpatchworld.induce.windows import recordings_of
+    from visualpatchworld.induce.episodes import induce_from
+    from visualpatchworld.induce.induce import summary
     from visualpatchworld.output import write_text, writing
     from visualpatchworld.trace.split import for_fitting
 
@@ -126,10 +125,9 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
     if path.is_file() and (kept.get("domain"), kept.get("settings")) == (world.name, settings):
         return kept
     with writing(path) as aside, working("inducing") as stage:
-        recordings = recordings_of(for_fitting(episodes))
-        induction = method.induce(world, black_box(world, constants), recordings, seed=seed, progress=stage)
+        induction = induce_from(world, constants, for_fitting(episodes), seed=seed, progress=stage)
         aside.write_text(induction.program.text, encoding="utf-8")
-    result = method.summary(world, induction, str(path)) | {"settings": settings}
+    result = summary(world, induction, str(path)) | {"settings": settings}
     write_text(record, json.dumps(result, indent=2) + "\n")
     return json.loads(json.dumps(result))
 

@@ -41,6 +41,22 @@ class Induction:
     errors: ErrorTable
     seconds: float
 
+    def __repr__(self) -> str:
+        return f"<Induction of {self.sketch.name}: {len(self.fit.values)} constants in {self.seconds:.0f} s; print it for what it found>"
+
+    def __str__(self) -> str:
+        """The form, its constants with their standard errors, and the held-out errors, a line each."""
+        units = {name: constant.unit for name, constant in parts_of(self.sketch).constants.items()}
+        lines = [self.sketch.title]
+        for name, value in self.fit.values.items():
+            error = self.fit.errors.get(name)
+            spread = "not determined by the data" if name in self.fit.undetermined else "" if error is None else f"+- {error:.1g}"
+            lines.append(f"  {name} = {value:.7g} {units[name]}  {spread}".rstrip())
+        for quantity, by_horizon in self.errors.items():
+            steps, row = list(by_horizon.items())[-1]
+            lines.append(f"  median {quantity} after {steps} steps, held out: {row['median']:.2g}")
+        return "\n".join(lines)
+
 
 def induce(
     domain: Domain,

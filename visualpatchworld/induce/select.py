@@ -65,6 +65,18 @@ class Evidence:
     recordings: tuple[Recording, ...]
     candidates: tuple[Candidate, ...]
 
+    def __repr__(self) -> str:
+        return f"<Evidence: {len(self.candidates)} candidates, {len(self.probes)} probes; {self.winner.sketch.name} wins>"
+
+    def __str__(self) -> str:
+        """A line per candidate, the winner first."""
+        lines = []
+        for candidate in self.ranked:
+            explained = f"{candidate.explained} of {len(self.probes)} probes" if candidate.verdicts else "not tried"
+            why_not = candidate.obstacle or (f"refuted by '{candidate.refuted_by}'" if candidate.refuted_by else "")
+            lines.append(f"{candidate.sketch.name}: {explained}{why_not and ', ' + why_not}")
+        return "\n".join(lines)
+
     @property
     def ranked(self) -> tuple[Candidate, ...]:
         return tuple(sorted(self.candidates, key=lambda candidate: (-candidate.explained, -candidate.simplicity)))

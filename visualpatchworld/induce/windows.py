@@ -60,7 +60,7 @@ def cut_windows(recordings: Sequence[Recording], horizon: int, count: int, rng: 
     """`count` windows drawn without replacement from all that the recordings hold (all of them when there are fewer)."""
     places = [(recording, t) for recording in recordings for t in range(len(recording.actions) - horizon + 1)]
     if not places:
-        raise ValueError(f"no recording has {horizon} steps")
+        raise BadTrace(f"No episode has {horizon} steps, which is how far a program is to foresee here; collect longer ones.")
     if len(places) > count:
         places = [places[i] for i in np.sort(rng.choice(len(places), count, replace=False))]
     return _windows(places, horizon)

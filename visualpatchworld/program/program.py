@@ -43,6 +43,13 @@ class Program:
     text: str
     path: Path | None = None
 
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        place = "" if self.path is None else f" in {self.path}"
+        return f"<Program {self.hash}{place}: {len(self.text.splitlines())} lines; print it to read it>"
+
     @cached_property
     def module(self) -> ast.Module:
         try:

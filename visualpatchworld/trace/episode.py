@@ -48,16 +48,25 @@ class Episode:
     def __len__(self) -> int:
         return len(self.states)
 
+    def __repr__(self) -> str:
+        pictures = "" if self.frames is None else ", with pictures"
+        return f"<Episode {self.index}: {len(self)} rows{pictures}>"
+
 
 @dataclass(frozen=True)
 class Traces:
-    """The episodes of one file, and the constants of the simulator they came from."""
+    """Episodes of one collection, and the constants of the simulator they came from."""
 
-    path: Path
+    path: Path | None  # the file they were read from
     domain: str
     constants: Constants
     episodes: tuple[Episode, ...]
     seed: int | None = None
+
+    def __repr__(self) -> str:
+        pictures = " with pictures" if any(episode.frames is not None for episode in self.episodes) else ""
+        place = "" if self.path is None else f", from {self.path}"
+        return f"<Traces of {self.domain}: {len(self.episodes)} episodes{pictures}, {self.num_rows} rows{place}>"
 
     @property
     def num_rows(self) -> int:
@@ -66,7 +75,7 @@ class Traces:
     def locate(self, row: int) -> tuple[Episode, int]:
         """The episode and the step within it that a row of the file is."""
         if not 0 <= row < self.num_rows:
-            raise BadTrace(f"'{self.path}' has the rows 0 to {self.num_rows - 1}, not {row}.")
+            raise BadTrace(f"'{self.path or self.domain}' has the rows 0 to {self.num_rows - 1}, not {row}.")
         ends = np.cumsum([len(episode) for episode in self.episodes])
         position = int(np.searchsorted(ends, row, side="right"))
         episode = self.episodes[position]

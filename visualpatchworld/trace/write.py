@@ -26,13 +26,16 @@ from visualpatchworld.trace.read import PIXELS
 CHUNK_ROWS = 1024
 
 
-def write_traces(path: Path, episodes: Iterable[Episode], layout: TraceLayout, *, domain: str, constants: Constants, seed: int) -> int:
+def write_traces(
+    path: Path, episodes: Iterable[Episode], layout: TraceLayout, *, domain: str, constants: Constants, seed: int | None
+) -> int:
     """Write episodes as they come and say how many rows they have; the file appears only when the last one is in."""
     lengths: list[int] = []
     with writing(path) as aside, _patient(aside) as disk:
         with h5py.File(disk, "w") as file:
             file.attrs["domain"] = domain
-            file.attrs["seed"] = seed
+            if seed is not None:
+                file.attrs["seed"] = seed
             file.attrs["vpw_version"] = __version__
             file.attrs["constants"] = json.dumps(dataclasses.asdict(constants))
             for episode in episodes:

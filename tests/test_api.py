@@ -1,0 +1,115 @@
+"""What `import visualpatchworld as vpw` offers, on the toy domain, whose answer is known."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import visualpatchworld as vpw
+from visualpatchworld.domain import Domain
+from visualpatchworld.induce.induce import Induction
+from visualpatchworld.trace.episode import Traces
+
+
+@pytest.fixture(scope="module")
+def world() -> Domain:
+    return vpw.load_domain("slider")
+
+
+@pytest.fixture(scope="module")
+def traces(world: Domain) -> Traces:
+    return vpw.collect(world, episodes=10, seed=3)
+
+
+@pytest.fixture(scope="module")
+def found(world: Domain, traces: Traces) -> Induction:
+    return vpw.induce(world, traces)
+
+
+def test_importing_loads_no_engine_and_no_jax():
+    heavy = "{'jax', 'mujoco', 'pymunk', 'dm_control', 'cv2', 'scipy', 'h5py'}"
+    code = f"import sys, visualpatchworld as vpw; print(sorted({heavy} & set(sys.modules)), set(vpw.__all__) <= set(dir(vpw)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] True"
+
+
+def test_every_name_is_there_and_says_what_it_does():
+    for name in vpw.__all__:
+        assert getattr(vpw, name).__doc__, name
+
+
+def test_a_verb_is_not_hidden_by_the_folder_of_its_name():
+    code = "import visualpatchworld.induce.windows, visualpatchworld as vpw; print(vpw.induce.__module__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "visualpatchworld.api"
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(AttributeError, match="no attribute 'incude'"):
+        _ = vpw.incude  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_the_chain_recovers_the_law_and_plans_with_it(world: Domain, traces: Traces, found: Induction):
+    assert found.sketch.name == "push+drag"
+    assert found.fit.values["DRAG"] * found.fit.values["STEP_SECONDS"] == pytest.approx(0.07, rel=1e-4)
+    evaluation = vpw.evaluate(world, found.program, traces, tasks=8, offset=20)
+    assert evaluation.success == 100 > evaluation.floors["zero"].success
+    assert evaluation.report["n"] == 8
+
+
+def test_values_say_what_they_are(world: Domain, traces: Traces, found: Induction):
+    assert "puck_x (m)" in repr(world)
+    assert repr(traces) == "<Traces of slider: 10 episodes, 310 rows>"
+    assert repr(traces.episodes[0]) == "<Episode 0: 31 rows>"
+    assert "DRAG = " in str(found) and "held out" in str(found)
+    assert str(found.program) == found.program.text and found.program.hash in repr(found.program)
+    evidence = str(found.evidence).splitlines()
+    assert evidence[0] == "push+drag: 6 of 6 probes" and "refuted by" in evidence[1]
+
+
+def test_an_edited_program_is_measured(tmp_path: Path, world: Domain, traces: Traces, found: Induction):
+    path = tmp_path / "world_model.py"
+    path.write_text(found.program.edited({"DRAG": 5.0}).text)
+    edited = vpw.load_program(world, path)
+    worse, better = (vpw.rollout_errors(world, program, traces, horizon=10)["puck_m"][10]["median"] for program in (edited, found.program))
+    assert worse > 100 * better
+
+
+def test_traces_survive_a_file(tmp_path: Path, world: Domain, traces: Traces):
+    read = vpw.load_traces(world, vpw.save_traces(world, traces, tmp_path / "episodes.h5"))
+    assert (read.constants, read.seed) == (traces.constants, traces.seed)
+    np.testing.assert_allclose(read.episodes[3].states, traces.episodes[3].states, rtol=1e-6)
+
+
+def test_a_changed_world_is_that_of_its_traces(world: Domain, found: Induction):
+    changed = vpw.collect(world, episodes=10, seed=3, vary={"push": 9.0})
+    assert vpw.induce(world, changed, sketch="push+drag").program.hash != found.program.hash
+    evaluation = vpw.evaluate(world, found.program, changed, tasks=4, offset=5)
+    assert evaluation.request.vary == {"push": "9.0"}
+
+
+def test_a_planner_leads_to_its_goal(world: Domain, found: Induction):
+    plan = vpw.make_planner(world, found.program)
+    start, goal = np.array([0.0, 0.0]), np.array([0.3, 0.0])
+    actions = plan(start, goal)
+    ahead = vpw.compile_rollouts(found.program)(start, actions[None])  # pyright: ignore[reportArgumentType]
+    assert float(world.cost(np.asarray(ahead[0]), goal)) < 0.05
+
+
+def test_films_are_written(tmp_path: Path, world: Domain, traces: Traces, found: Induction):
+    evaluation = vpw.evaluate(world, found.program, traces, tasks=4, offset=10)
+    assert {path.suffix for path in vpw.film(evaluation, tmp_path / "films", count=1)} == {".mp4", ".gif"}
+
+
+def test_bad_input_gets_one_sentence(world: Domain, traces: Traces, found: Induction):
+    other = vpw.load_domain("tworoom")
+    with pytest.raises(vpw.VpwError, match="of the domain 'slider', not of 'tworoom'"):
+        vpw.induce(other, traces)
+    with pytest.raises(vpw.VpwError, match="No metric 'at_gaol'"):
+        vpw.evaluate(world, found.program, traces, metric="at_gaol")
+    with pytest.raises(vpw.VpwError, match="No episode has 400 steps"):
+        vpw.rollout_errors(world, found.program, traces, horizon=400)
+    with pytest.raises(vpw.VpwError, match="no numbers to fit to"):
+        vpw.induce(world, traces, view="vlm")

@@ -1,0 +1,196 @@
+"""The package as a library: a dozen verbs that chain, from the name of a world to a program that plans in it.
+
+Every verb takes the domain first. Traces know the constants of the world they came from; inducing from them experiments in that world, and
+evaluating on them acts in it, so that a changed world need be named only where it is collected.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from visualpatchworld.bench.cell import Observe, Score
+from visualpatchworld.bench.evaluation import Evaluation
+from visualpatchworld.bench.film import write_films
+from visualpatchworld.bench.measure import Request, measure, measure_floors
+from visualpatchworld.domain import Domain
+from visualpatchworld.errors import BadTrace, UnknownName
+from visualpatchworld.induce.blackbox import black_box
+from visualpatchworld.induce.episodes import induce_from
+from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_horizon
+from visualpatchworld.induce.induce import Induction, choose_form
+from visualpatchworld.induce.select import Evidence
+from visualpatchworld.induce.windows import recordings_of
+from visualpatchworld.output import make_folder
+from visualpatchworld.plan.control import make_search
+from visualpatchworld.plan.scorer import InducedScorer, Situation
+from visualpatchworld.program import program as programs
+from visualpatchworld.program.program import Program
+from visualpatchworld.scene.schema import Source
+from visualpatchworld.trace.collect import collect as collected
+from visualpatchworld.trace.episode import Traces
+from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.split import for_fitting, for_tasks
+from visualpatchworld.trace.write import write_traces
+
+Plan = Callable[..., Float[np.ndarray, "H A"]]
+
+
+def collect(domain: Domain, *, episodes: int = 50, seed: int = 0, vary: Mapping[str, object] | None = None, pixels: bool = False) -> Traces:
+    """Episodes of the domain's own policy, in a world with some constants changed where `vary` says so.
+
+    Example: `traces = vpw.collect(world, episodes=50, vary={"speed": 8.0})`
+    """
+    constants = domain.constants.varied(vary or {})
+    return Traces(None, domain.name, constants, tuple(collected(domain, constants, episodes=episodes, seed=seed, pixels=pixels)), seed)
+
+
+def load_traces(domain: Domain, path: Path | str) -> Traces:
+    """The episodes of a file in the LeWM layout, whoever wrote it; pictures stay there until someone asks.
+
+    Example: `traces = vpw.load_traces(world, "episodes.h5")`
+    """
+    return read_traces(Path(path), domain)
+
+
+def save_traces(domain: Domain, traces: Traces, path: Path | str) -> Path:
+    """Write episodes to a file in the LeWM layout, which appears whole or not at all.
+
+    Example: `vpw.save_traces(world, traces, "episodes.h5")`
+    """
+    write_traces(Path(path), traces.episodes, domain.layout, domain=traces.domain, constants=traces.constants, seed=traces.seed)
+    return Path(path)
+
+
+def probe(domain: Domain, *, vary: Mapping[str, object] | None = None, seed: int = 0, thorough: bool = False) -> Evidence:
+    """Level 1 alone: short experiments in the world, and which form of the domain's family explains them.
+
+    Example: `print(vpw.probe(world))` shows every candidate and the experiment that refuted it.
+    """
+    box = black_box(domain, domain.constants.varied(vary or {}))
+    return choose_form(domain, box, np.random.default_rng(seed), thorough=thorough)
+
+
+def induce(
+    domain: Domain,
+    traces: Traces,
+    *,
+    view: Source = "oracle",
+    sketch: str | None = None,
+    seed: int = 0,
+    thorough: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Induction:
+    """Both levels: experiments choose the form, all episodes but the last fifth fit its constants, and a program is written down.
+
+    With `view="tool"` only pictures are seen; with `sketch` the form is named instead of chosen; `progress=print` says what is being done.
+
+    Example: `found = vpw.induce(world, traces); print(found); Path("world_model.py").write_text(found.program.text)`
+    """
+    episodes = for_fitting(_of(domain, traces).episodes)
+    return induce_from(domain, traces.constants, episodes, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress)
+
+
+def load_program(domain: Domain, path: Path | str) -> Program:
+    """A program from a file, emitted or edited, checked against the domain's state; loading runs it, so only load what you trust.
+
+    Example: `program = vpw.load_program(world, "world_model.py")`
+    """
+    return programs.load_program(Path(path), domain.scene.state_space, domain.layout.action.width)
+
+
+def rollout_errors(domain: Domain, program: Program, traces: Traces, *, horizon: int = 25, seed: int = 0) -> ErrorTable:
+    """How far open-loop rollouts stray on the last fifth of the episodes: quantity -> steps -> mean, median and 90th percentile.
+
+    Example: `vpw.rollout_errors(world, program, traces)["agent_px"][25]["median"]`
+    """
+    recordings = recordings_of(for_tasks(_of(domain, traces).episodes))
+    return errors_by_horizon(program, recordings, domain, np.random.default_rng(seed), horizon)
+
+
+def make_planner(domain: Domain, program: Program, traces: Traces | None = None) -> Plan:
+    """The domain's frozen planner under this program, compiled: a function from a state and a goal to the actions of a plan.
+
+    A planner that chooses from a library of macros cuts them from the traces; the others need none.
+
+    Example: `plan = vpw.make_planner(world, program); actions = plan(state, goal, seed=0)`
+    """
+    library = [] if traces is None else [episode.actions[:-1] for episode in for_fitting(_of(domain, traces).episodes)]
+    search = make_search(domain.planner, InducedScorer(program, domain.cost), library, np.random.default_rng(0))
+    resting = np.zeros((domain.planner.horizon, domain.layout.action.width))
+
+    def plan(state: Float[np.ndarray, " S"], goal: Float[np.ndarray, " S"], *, seed: int = 0) -> Float[np.ndarray, "H A"]:
+        space = domain.scene.state_space
+        return search(Situation(space.checked(state), space.checked(goal)), resting, jax.random.key(seed)).actions
+
+    return plan
+
+
+def evaluate(
+    domain: Domain,
+    program: Program,
+    traces: Traces,
+    *,
+    tasks: int = 50,
+    offset: int = 25,
+    seed: int = 42,
+    observe: Observe = "oracle",
+    score: Score = "induced",
+    metric: str | None = None,
+    results: Path | str | None = None,
+) -> Evaluation:
+    """How often planning with the program reaches goals `offset` steps ahead, on tasks from the last fifth of the episodes.
+
+    Acting is always in the true simulator. What resting and acting at random reach on the same tasks comes along. With `results`, outcomes
+    are kept in that folder and not computed again.
+
+    Example: `print(vpw.evaluate(world, found.program, traces, tasks=20))`
+    """
+    metric = metric or next(iter(domain.metrics))
+    if metric not in domain.metrics:
+        raise UnknownName("metric", metric, domain.metrics)
+    request = Request(
+        domain=domain,
+        constants=_of(domain, traces).constants,
+        vary=_changes(domain, traces),
+        method="vpw",
+        program=program,
+        observe=observe,
+        score=score,
+        episodes=traces.episodes,
+        source="collected" if traces.path is None else traces.path.stem,
+        count=tasks,
+        offset=offset,
+        seed=seed,
+        metric=metric,
+    )
+    with TemporaryDirectory() as passing:
+        folder = make_folder(Path(passing if results is None else results))
+        return Evaluation(request, tuple(measure(folder, request)), measure_floors(folder, request))
+
+
+def film(evaluation: Evaluation, folder: Path | str, *, count: int = 3) -> list[Path]:
+    """Films of the first tasks not solved at their start, as MP4 and GIF: what was imagined, over what happened.
+
+    Example: `vpw.film(vpw.evaluate(world, program, traces), "films")`
+    """
+    return list(write_films(make_folder(Path(folder)), evaluation.request, count))
+
+
+def _of(domain: Domain, traces: Traces) -> Traces:
+    if traces.domain != domain.name:
+        raise BadTrace(f"These episodes are of the domain '{traces.domain}', not of '{domain.name}'.")
+    return traces
+
+
+def _changes(domain: Domain, traces: Traces) -> dict[str, str]:
+    """How the world of the traces differs from the nominal one."""
+    nominal: dict[str, Any] = dataclasses.asdict(domain.constants)
+    return {name: str(value) for name, value in dataclasses.asdict(traces.constants).items() if value != nominal[name]}
