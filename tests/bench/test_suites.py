@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from visualpatchworld.bench.jobs import run_job, run_jobs
-from visualpatchworld.bench.suite import SUITES, Job, Source, find_suite, jobs
+from visualpatchworld.baselines.run import find_methods
+from visualpatchworld.bench.cell import Observe
+from visualpatchworld.bench.exhibits import exhibit_path, find_exhibits
+from visualpatchworld.bench.jobs import CellJob, ExhibitJob, Source, Writer, run_job, run_jobs
+from visualpatchworld.bench.suite import CONDITIONS, SUITES, cells, exhibits, find_suite, sources
 from visualpatchworld.errors import UnknownName, WorkerFailed
 
 SOURCES = [Source(name, Path(f"{name}.h5"), Path(f"{name}/world_model.py")) for name in ("one", "two")]
+WRITER = Writer(endpoint="http://127.0.0.1:9/v1", model="small", calls=8, max_tokens=700, prompt_tokens=1300)
 
 
 @dataclass(frozen=True)
-class Scripted(Job):
+class Scripted(CellJob):
     """A job whose command is given."""
 
     code: str = ""
@@ -24,13 +28,13 @@ class Scripted(Job):
         return [sys.executable, "-S", "-c", self.code]
 
 
-def scripted(observe: str, code: str) -> Scripted:
+def scripted(observe: Observe, code: str) -> Scripted:
     return Scripted(SOURCES[0], observe, "induced", 42, 1, code)
 
 
 @pytest.mark.parametrize(("suite", "seeds", "tasks"), [("main", [42], 50), ("multiseed", [42, 43, 44, 45, 46], 50), ("smoke", [42], 3)])
 def test_suites_are_the_protocol_s(suite: str, seeds: list[int], tasks: int):
-    made = jobs(find_suite(suite), SOURCES)
+    made = cells(find_suite(suite), SOURCES)
     assert len(made) == len(set(made)) == len(seeds) * len(SUITES[suite].conditions) * len(SOURCES)
     assert sorted({job.seed for job in made}) == seeds
     assert {job.tasks for job in made} == {tasks}
@@ -54,12 +58,11 @@ def test_reports_come_back_and_what_was_said_is_kept(tmp_path: Path):
 
 
 def test_a_job_that_fails_says_why_and_leaves_the_others_be(tmp_path: Path):
-    marker = tmp_path / "done"
-    good = scripted("tool", f"import time; time.sleep(0.3); open({str(marker)!r}, 'w').close(); print('{{}}')")
-    bad = scripted("oracle", "import sys; sys.exit('No program there.')")
-    with pytest.raises(WorkerFailed, match=r"'one \(one\) oracle \+ induced, seed 42' failed: No program there\. \(see .*\.log\)"):
-        list(run_jobs([bad, good], tmp_path, tmp_path, workers=2))
-    assert marker.exists()
+    bad, good = scripted("oracle", "import sys; sys.exit('No program there.')"), scripted("tool", "print('{\"n\": 2}')")
+    failure, report = run_jobs([bad, good], tmp_path, tmp_path, workers=1)
+    assert isinstance(failure, WorkerFailed) and report == {"n": 2}
+    assert str(failure).startswith("'one (one): oracle + induced, seed 42' failed: No program there. (see ")
+    assert Path(str(failure).split("(see ")[1].rstrip(")")).read_text() == "No program there.\n"
 
 
 def test_a_job_that_dies_silently_is_told_too(tmp_path: Path):
@@ -68,32 +71,98 @@ def test_a_job_that_dies_silently_is_told_too(tmp_path: Path):
 
 
 def test_a_job_is_a_command_for_this_python(tmp_path: Path):
-    job = jobs(find_suite("smoke"), SOURCES)[0]
+    job = cells(find_suite("smoke"), SOURCES)[0]
     command = job.command(tmp_path)
     assert command[:5] == [sys.executable, "-m", "visualpatchworld", "plan", "one"]
     assert command[-1] == "--json"
     assert json.dumps(command)
 
 
-def wanted(suite: str, domain: str) -> list[Source]:
-    return list(find_suite(suite).sources(Source(domain, Path("tasks.h5"), Path("programs/tasks/world_model.py"))))
+def given(domain: str, stem: str = "") -> Source:
+    return Source(domain, Path(f"{stem or domain}.h5"), Path(f"programs/{stem or domain}/world_model.py"))
+
+
+def option(command: list[str], name: str) -> str:
+    return command[command.index(name) + 1]
 
 
 def test_an_ablation_fits_the_extra_sketches_of_a_domain():
-    assert wanted("ablation", "slider") == []
-    sources = wanted("ablation", "pusht")
-    assert [source.sketch for source in sources] == [None, "linear", "collision-gated"]
-    assert sources[1].program == Path("programs/tasks-linear/world_model.py")
-    assert sources[1].induction()[-5:] == ["--sketch", "linear", "--out", "programs/tasks-linear", "--json"]
-    made = jobs(find_suite("ablation"), sources)
-    assert [job.command(Path())[-3:-1] for job in made] == [["--results", "."], ["--method", "linear"], ["--method", "collision-gated"]]
+    suite = find_suite("ablation")
+    assert sources(suite, [given("slider")]) == cells(suite, [given("slider")]) == []
+    found = sources(suite, [given("pusht", "tasks")])
+    assert [source.sketch for source in found] == [None, "linear", "collision-gated"]
+    assert found[1].program == Path("programs/tasks-linear/world_model.py")
+    command = found[1].making(None)
+    assert command is not None and (option(command, "--sketch"), option(command, "--out")) == ("linear", "programs/tasks-linear")
+    made = cells(suite, [given("pusht", "tasks")])
+    assert [option(job.command(Path()), "--method") for job in made] == ["vpw", "linear", "collision-gated"]
+    assert not any("--sandbox" in job.command(Path()) for job in made)
     assert len({job.title for job in made}) == 3
 
 
 def test_metrics_are_measured_where_the_paper_tells_them_apart():
-    assert wanted("metrics", "slider") == wanted("metrics", "pusht") == []
-    made = jobs(find_suite("metrics"), wanted("metrics", "reacher"))
+    suite = find_suite("metrics")
+    assert cells(suite, [given("slider"), given("pusht")]) == []
+    made = cells(suite, [given("reacher")])
     assert len(made) == len({job.title for job in made}) == 5 * 4
     assert {job.options for job in made} == {
         (*metric, *horizon) for metric in (("--metric", "finger_match"), ("--metric", "qpos_match")) for horizon in ((), ("--horizon", "5"))
     }
+
+
+def test_every_baseline_searches_the_domain_s_own_episodes_and_plans_in_the_sandbox():
+    suite = find_suite("baselines")
+    assert sources(suite, [given("slider", "others")]) == []
+    found = sources(suite, [given("slider")])
+    assert [source.rival for source in found] == list(find_methods())
+    assert found[0].program == Path(f"programs/{found[0].rival}-slider/world_model.py")
+    assert found[0].making(None) is None
+    command = found[0].making(WRITER)
+    assert command is not None and command[3:6] == ["baseline", found[0].rival, "slider"]
+    told = [option(command, name) for name in ("--endpoint", "--model", "--calls", "--max-tokens", "--prompt-tokens", "--traces", "--out")]
+    assert told == ["http://127.0.0.1:9/v1", "small", "8", "700", "1300", "slider.h5", f"programs/{found[0].rival}-slider"]
+    for job in cells(suite, [given("slider")]):
+        planned = job.command(Path())
+        assert option(planned, "--method") == job.source.rival and "--sandbox" in planned
+        assert (job.observe, job.score, job.seed, job.tasks) == ("oracle", "induced", 42, 50)
+
+
+def test_a_search_is_over_when_it_is_recorded_with_or_without_a_program(tmp_path: Path):
+    source = Source("slider", Path("slider.h5"), tmp_path / "world_model.py", rival="worldcoder")
+    source.program.touch()
+    assert not source.is_made  # a search that was interrupted, or a program from elsewhere
+    source.program.unlink()
+    (tmp_path / "search.json").touch()
+    assert source.is_made
+
+
+def test_the_paper_is_every_suite_once_and_quick_things_first():
+    paper, domains = find_suite("paper"), [given("slider"), given("reacher")]
+    made = cells(paper, domains)
+    others = [job for name in SUITES if name not in ("paper", "smoke") for job in cells(find_suite(name), domains)]
+    assert set(made) == set(others) and len(made) == len(set(made)) < len(others)
+    turns = [CONDITIONS.index((job.observe, job.score)) for job in made]
+    assert turns == sorted(turns)
+    assert made[0] == cells(find_suite("main"), domains)[0]
+
+
+def test_the_paper_s_exhibits_are_of_every_program_there_is_and_measured_once(tmp_path: Path):
+    source = Source("slider", tmp_path / "slider.h5", tmp_path / "programs" / "slider" / "world_model.py")
+    kinds = find_exhibits()
+    assert exhibits(find_suite("main"), [source], tmp_path) == []
+    assert {job.kind for job in exhibits(find_suite("paper"), [source], tmp_path)} == {kind for kind in kinds if kinds[kind] != "program"}
+    rival = tmp_path / "programs" / "worldcoder-slider" / "world_model.py"
+    for program in (source.program, rival):
+        program.parent.mkdir(parents=True)
+        program.touch()
+    made = exhibits(find_suite("paper"), [source], tmp_path)
+    assert {(job.kind, job.source.method) for job in made} == {
+        (kind, method) for kind, of in kinds.items() for method in (("vpw", "worldcoder") if of == "program" else ("vpw",))
+    }
+    command = ExhibitJob(next(job.source for job in made if job.source.rival), "rollout").command(tmp_path)
+    assert command[3:6] == ["exhibit", "rollout", "slider"] and "--sandbox" in command
+    assert (option(command, "--program"), option(command, "--method")) == (str(rival), "worldcoder")
+    there = exhibit_path(tmp_path, "rollout", "slider", "vpw")
+    there.parent.mkdir()
+    there.touch()
+    assert len(exhibits(find_suite("paper"), [source], tmp_path)) == len(made) - 1

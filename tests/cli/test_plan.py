@@ -7,7 +7,8 @@ import pytest
 from cli.conftest import Vpw
 from toy_program import RIGHT
 
-from visualpatchworld.bench.suite import Source, find_suite, jobs
+from visualpatchworld.bench.jobs import Source
+from visualpatchworld.bench.suite import cells, find_suite
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_a_horizon_in_place_of_the_frozen_planner_s_makes_a_cell_of_its_own(vpw:
 
 
 def test_the_commands_of_a_suite_run(vpw: Vpw, program: Path, toy_file: Path, tmp_path: Path):
-    for job in jobs(find_suite("smoke"), [Source("slider", toy_file, program)]):
+    for job in cells(find_suite("smoke"), [Source("slider", toy_file, program)]):
         told = json.loads(vpw(*job.command(tmp_path / "results")[3:]))
         assert (told["observe"], told["score"], told["n"]) == (job.observe, job.score, 3)
 
@@ -109,7 +110,7 @@ def searched(folder: Path, chosen: int | None) -> Path:
     return folder / "world_model.py"
 
 
-def cells(results: str, method: str) -> list[dict]:
+def kept(results: str, method: str) -> list[dict]:
     lines = [path.read_text().splitlines()[0] for path in sorted(Path(results).glob(f"*-{method}-*.jsonl"))]
     return [json.loads(line)["cell"] for line in lines]
 
@@ -120,8 +121,8 @@ def test_who_wrote_a_program_travels_into_its_cell(vpw: Vpw, toy_file: Path, tmp
     program.write_text(WRITTEN)
     told = json.loads(vpw(*arguments))
     assert told["written_by"] == "small, 8 calls"
-    assert [cell["written_by"] for cell in cells(told["results"], "rival")] == ["small, 8 calls"]
-    assert [cell["written_by"] for cell in cells(told["results"], "zero")] == [""]
+    assert [cell["written_by"] for cell in kept(told["results"], "rival")] == ["small, 8 calls"]
+    assert [cell["written_by"] for cell in kept(told["results"], "zero")] == [""]
     program.write_text(f"{WRITTEN}\n# and more\n")
     assert json.loads(vpw(*arguments))["written_by"] == ""  # edited, it is not the model's any more
 
@@ -146,6 +147,6 @@ def test_a_search_without_a_program_fails_every_task(vpw: Vpw, toy_file: Path, t
     told = json.loads(vpw(*arguments, "--json"))
     assert (told["success"], told["n"], told["plans"], told["program"]) == (0, 4, 0, None)
     assert told["floor_zero"] == 100 and told["n_unsolved"] == 0  # so near a goal that others have nothing left to do
-    (cell,) = cells(told["results"], "rival")
+    (cell,) = kept(told["results"], "rival")
     assert (cell["program"], cell["written_by"]) == ("none", "small, 8 calls")
     assert "none that loads" in vpw(*arguments)

@@ -1,19 +1,23 @@
-"""Suites: which cells of the benchmark belong together, and the commands that compute them."""
+"""Suites: which cells and exhibits of the benchmark belong together.
+
+`vpw bench --help` lists them, so what makes and measures is imported where it is needed.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from visualpatchworld.bench.cell import Observe, Score
+from visualpatchworld.bench.jobs import CellJob, ExhibitJob, Source
 from visualpatchworld.bench.quoted import load_quoted
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName
 
 MAIN_SEED = 42
 SEEDS = (42, 43, 44, 45, 46)
+TASKS = 50
 # Observation and scoring, the quick ones first, so that an interrupted benchmark has something of everything.
 CONDITIONS: tuple[tuple[Observe, Score], ...] = (
     ("oracle", "induced"),
@@ -22,50 +26,6 @@ CONDITIONS: tuple[tuple[Observe, Score], ...] = (
     ("tool", "hybrid"),
     ("oracle", "simulator"),
 )
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where the episodes of a domain's tasks come from, and where the program fitted to the others lies."""
-
-    domain: str
-    traces: Path
-    program: Path
-    sketch: str | None = None  # the form that is fitted, where it is not chosen by probes
-
-    def induction(self) -> list[str]:
-        form = [] if self.sketch is None else ["--sketch", self.sketch]
-        return _vpw("induce", self.domain, "--traces", str(self.traces), *form, "--out", str(self.program.parent), "--json")
-
-
-@dataclass(frozen=True)
-class Job:
-    """One cell to compute."""
-
-    source: Source
-    observe: str
-    score: str
-    seed: int
-    tasks: int
-    options: tuple[str, ...] = field(default=(), kw_only=True)  # further ones of `vpw plan`
-
-    @property
-    def title(self) -> str:
-        further = [part.lstrip("-") for part in (self.source.sketch or "", *self.options) if part]
-        return " ".join([f"{self.source.domain} ({self.source.traces.stem}) {self.observe} + {self.score}, seed {self.seed}", *further])
-
-    def command(self, results: Path) -> list[str]:
-        options: Mapping[str, object] = {
-            "--program": self.source.program,
-            "--traces": self.source.traces,
-            "--observe": self.observe,
-            "--score": self.score,
-            "--seed": self.seed,
-            "--episodes": self.tasks,
-            "--results": results,
-            **({} if self.source.sketch is None else {"--method": self.source.sketch}),
-        }
-        return _vpw("plan", self.source.domain, *(str(part) for option in options.items() for part in option), *self.options, "--json")
 
 
 def _itself(source: Source) -> tuple[Source, ...]:
@@ -82,6 +42,18 @@ def _with_simpler_forms(source: Source) -> tuple[Source, ...]:
     folder = source.program.parent
     simpler = [replace(source, program=folder.with_name(f"{folder.name}-{name}") / source.program.name, sketch=name) for name in names]
     return (source, *simpler) if simpler else ()
+
+
+def _with_rivals(source: Source) -> tuple[Source, ...]:
+    """What every baseline makes of the domain's own episodes."""
+    from visualpatchworld.baselines.run import find_methods
+
+    folder = source.program.parent
+    if folder.name != source.domain:
+        return ()
+    return tuple(
+        replace(source, program=folder.with_name(f"{name}-{folder.name}") / source.program.name, rival=name) for name in find_methods()
+    )
 
 
 def _where_metrics_are_quoted(source: Source) -> tuple[Source, ...]:
@@ -103,26 +75,30 @@ def _metrics_and_horizons(source: Source) -> tuple[tuple[str, ...], ...]:
 
 @dataclass(frozen=True)
 class Suite:
-    """A name for a set of cells."""
+    """A name for a set of cells, or for several such sets and all exhibits."""
 
     name: str
-    seeds: tuple[int, ...]
-    tasks: int
+    seeds: tuple[int, ...] = (MAIN_SEED,)
+    tasks: int = TASKS
     conditions: tuple[tuple[Observe, Score], ...] = CONDITIONS
     sources: Callable[[Source], tuple[Source, ...]] = _itself  # what is measured of a source
     options: Callable[[Source], tuple[tuple[str, ...], ...]] = _plainly  # how often and with which options it is planned
+    parts: tuple[Suite, ...] = ()  # where it is made of others
+
+    @property
+    def sets(self) -> tuple[Suite, ...]:
+        return self.parts or (self,)
 
 
-SUITES = {
-    suite.name: suite
-    for suite in (
-        Suite("smoke", (MAIN_SEED,), 3, (("oracle", "induced"), ("oracle", "hybrid"))),
-        Suite("main", (MAIN_SEED,), 50),
-        Suite("multiseed", SEEDS, 50),
-        Suite("ablation", (MAIN_SEED,), 50, (("oracle", "induced"),), sources=_with_simpler_forms),
-        Suite("metrics", (MAIN_SEED,), 50, sources=_where_metrics_are_quoted, options=_metrics_and_horizons),
-    )
-}
+SMOKE = Suite("smoke", tasks=3, conditions=(("oracle", "induced"), ("oracle", "hybrid")))
+ALL = (
+    Suite("main"),
+    Suite("multiseed", SEEDS),
+    Suite("ablation", conditions=(("oracle", "induced"),), sources=_with_simpler_forms),
+    Suite("metrics", sources=_where_metrics_are_quoted, options=_metrics_and_horizons),
+    Suite("baselines", conditions=(("oracle", "induced"),), sources=_with_rivals),
+)
+SUITES = {suite.name: suite for suite in (SMOKE, *ALL, Suite("paper", parts=ALL))}
 
 
 def find_suite(name: str) -> Suite:
@@ -132,21 +108,37 @@ def find_suite(name: str) -> Suite:
     return SUITES[name]
 
 
-def jobs(suite: Suite, sources: Sequence[Source]) -> list[Job]:
-    """All cells of a suite: seed by seed, condition by condition."""
-    return [
-        Job(source, observe, score, seed, suite.tasks, options=options)
-        for seed in suite.seeds
-        for observe, score in suite.conditions
-        for source in sources
-        for options in suite.options(source)
+def sources(suite: Suite, given: Sequence[Source]) -> list[Source]:
+    """Everything that a suite measures of the given sources, once each."""
+    return list(dict.fromkeys(wanted for part in suite.sets for source in given for wanted in part.sources(source)))
+
+
+def cells(suite: Suite, given: Sequence[Source]) -> list[CellJob]:
+    """All cells of a suite: quick conditions first, then seed by seed."""
+    made = [
+        CellJob(source, observe, score, seed, part.tasks, options=options)
+        for part in suite.sets
+        for seed in part.seeds
+        for observe, score in part.conditions
+        for each in given
+        for source in part.sources(each)
+        for options in part.options(source)
     ]
+    return sorted(dict.fromkeys(made), key=lambda job: CONDITIONS.index((job.observe, job.score)))
 
 
-def collection(domain: str, path: Path, episodes: int, seed: int) -> list[str]:
-    """The command that collects the episodes of a source."""
-    return _vpw("collect", domain, "--episodes", str(episodes), "--seed", str(seed), "--out", str(path), "--json")
+def exhibits(suite: Suite, given: Sequence[Source], results: Path) -> list[ExhibitJob]:
+    """The exhibits that a suite of suites lacks: of every program that there is, and of how each source looks."""
+    from visualpatchworld.bench.exhibits import exhibit_path, find_exhibits
 
-
-def _vpw(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "visualpatchworld", *arguments]
+    if not suite.parts:
+        return []
+    found = sources(suite, given)
+    ours = [source for source in found if source.method == "vpw"]
+    return [
+        ExhibitJob(source, kind)
+        for kind, of in find_exhibits().items()
+        for source in (found if of == "program" else ours)
+        if of != "program" or source.program.exists()
+        if not exhibit_path(results, kind, source.traces.stem, source.method if of == "program" else of).exists()
+    ]

@@ -1,35 +1,48 @@
-"""`vpw bench`: whole suites of cells; what is there already is not computed again."""
+"""`vpw bench`: whole suites of cells and exhibits; what is there already is not computed again."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from visualpatchworld.bench.suite import SUITES
 from visualpatchworld.cli._options import AsJson
 from visualpatchworld.cli._show import progress, show
 from visualpatchworld.domain import find_domains
-from visualpatchworld.errors import UnknownName, VpwError
+from visualpatchworld.errors import UnknownName, VpwError, WorkerFailed
+
+if TYPE_CHECKING:
+    from visualpatchworld.bench.jobs import Source, Writer
 
 # A fifth of these holds the tasks, and 50 of them the training episodes that are fitted to.
 EPISODES, SEED = 62, 1
+NO_WRITER = "no language model to write the program; give --endpoint URL and --model NAME"
 
 
 def bench(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="smoke, main, multiseed, ablation or metrics.")],
+    suite: Annotated[str, typer.Argument(metavar="SUITE", help=f"One of {', '.join(SUITES)}.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for traces, programs and results.")] = Path("runs/bench"),
     workers: Annotated[int, typer.Option(min=1, metavar="N", help="Cells side by side; one plan alone can use all cores.")] = 1,
     domain: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this domain (repeatable).")] = None,
+    method: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Of the baselines, only this one (repeatable).")] = None,
     traces: Annotated[list[str] | None, typer.Option(metavar="DOMAIN=FILE.h5", help="Also tasks from this file (repeatable).")] = None,
+    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="OpenAI-compatible endpoint that writes for the baselines.")] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The model to ask for there.")] = None,
+    calls: Annotated[int, typer.Option(min=1, metavar="N", help="Calls that each baseline may make.")] = 8,
+    max_tokens: Annotated[int, typer.Option(min=16, metavar="N", help="A model's longest answer.")] = 1500,
+    prompt_tokens: Annotated[int, typer.Option(min=200, metavar="N", help="About how long a prompt may be.")] = 6000,
     as_json: AsJson = False,
 ) -> None:
-    """Collect, induce and plan for all cells of a suite; run it again to go on where it stopped.
+    """Collect, make programs, measure and plan for all of a suite; run it again to go on where it stopped.
 
     Example: vpw bench smoke --out runs/bench
     """
-    from visualpatchworld.bench.jobs import run_job, run_jobs
-    from visualpatchworld.bench.suite import Source, collection, find_suite, jobs
+    from visualpatchworld.bench.jobs import Job, Source, Writer, run_jobs
+    from visualpatchworld.bench.suite import cells, exhibits, find_suite, sources
     from visualpatchworld.output import make_folder
 
     chosen, found = find_suite(suite), find_domains()
@@ -37,44 +50,87 @@ def bench(
     for name in names:
         if name not in found:
             raise UnknownName("domain", name, found)
-    folders = {name: make_folder(out / name) for name in ("traces", "results", "programs", "logs")}
-    sources = [Source(name, folders["traces"] / f"{name}.h5", folders["programs"] / name / "world_model.py") for name in names]
+    if (endpoint is None) != (model is None):
+        raise VpwError("A language model needs both --endpoint URL and --model NAME.")
+    writer = None
+    if endpoint is not None and model is not None:
+        writer = Writer(endpoint=endpoint, model=model, calls=calls, max_tokens=max_tokens, prompt_tokens=prompt_tokens)
+    folders = {name: out / name for name in ("traces", "results", "programs", "logs")}
+    given = [Source(name, folders["traces"] / f"{name}.h5", folders["programs"] / name / "world_model.py") for name in names]
     for entry in traces or ():
         name, equals, path = entry.partition("=")
         if not equals or name not in found:
             raise VpwError(f"--traces takes DOMAIN=FILE.h5 with a domain of {', '.join(found)}, not '{entry}'.")
         if name in names:
-            sources.append(Source(name, Path(path), folders["programs"] / Path(path).stem / "world_model.py"))
+            given.append(Source(name, Path(path), folders["programs"] / Path(path).stem / "world_model.py"))
 
-    sources = [wanted for source in sources for wanted in chosen.sources(source)]
-    with progress(sources, "programs", len(sources)) as each:
+    wanted = _only(sources(chosen, given), method)
+    for folder in folders.values():
+        make_folder(folder)
+    missing, failures = _make(wanted, writer, folders["logs"])
+    made = {source for source in wanted if source.is_made}
+    reports: dict[str, list[dict[str, Any]]] = {}
+    for what, jobs in {"exhibits": exhibits(chosen, given, folders["results"]), "cells": cells(chosen, given)}.items():
+        possible: list[Job] = [job for job in jobs if job.source in made]
+        with progress(run_jobs(possible, folders["results"], folders["logs"], workers), what, len(possible)) as ended:
+            rows = list(ended)
+        failures += [row for row in rows if isinstance(row, WorkerFailed)]
+        reports[what] = [row for row in rows if not isinstance(row, WorkerFailed)]
+    missing += [str(failure) for failure in failures]
+    show({"suite": suite, "out": str(out), **reports, "missing": missing}, as_json, _table(reports["cells"]), _told(missing))
+    if failures:
+        raise WorkerFailed(f"{len(failures)} of the suite's jobs failed, the others are done; the first: {failures[0]}")
+
+
+def _only(found: Sequence[Source], rivals: Sequence[str] | None) -> list[Source]:
+    """The sources without the baselines that were not asked for."""
+    from visualpatchworld.baselines.run import find_method
+
+    for name in rivals or ():
+        find_method(name)
+    return [source for source in found if not rivals or source.rival is None or source.rival in rivals]
+
+
+def _make(wanted: Sequence[Source], writer: Writer | None, logs: Path) -> tuple[list[str], list[WorkerFailed]]:
+    """Collect episodes and make programs where they are missing; what there is nobody to write for, and what failed."""
+    from visualpatchworld.bench.jobs import run_job
+
+    missing = [f"{source.title}: {NO_WRITER}." for source in wanted if not source.is_made and source.making(writer) is None]
+    if missing:
+        print(f"{len(missing)} searches are missing, and there is {NO_WRITER}; going on with what is there.", file=sys.stderr)
+    failures = []
+    with progress(wanted, "programs", len(wanted)) as each:
         for source in each:
-            if not source.traces.exists():
-                run_job(collection(source.domain, source.traces, EPISODES, SEED), folders["logs"], f"collect {source.domain}")
-            if not source.program.exists():
-                run_job(
-                    source.induction(), folders["logs"], f"induce {source.domain} from {source.traces.stem} {source.sketch or ''}".strip()
-                )
-    planned = jobs(chosen, sources)
-    with progress(run_jobs(planned, folders["results"], folders["logs"], workers), "cells", len(planned)) as rows:
-        reports = list(rows)
-    show({"suite": suite, "out": str(out), "cells": reports}, as_json, _table(reports))
+            try:
+                if not source.traces.exists():
+                    run_job(source.collection(EPISODES, SEED), logs, f"collect {source.domain}")
+                command = source.making(writer)
+                if command is not None and not source.is_made:
+                    run_job(command, logs, f"make {source.title}")
+            except WorkerFailed as failure:
+                failures.append(failure)
+    return missing, failures
 
 
-def _table(reports: list[dict]):
+def _told(missing: Sequence[str]) -> str:
+    return "\n".join(["Not computed:", *(f"- {sentence}" for sentence in missing)]) if missing else ""
+
+
+def _table(reports: list[dict[str, Any]]):
     from rich.table import Table
 
     table = Table(title="success in percent")
-    for name in ("domain", "tasks from", "condition", "seed", "success", "zero", "random", "engine rollouts / plan"):
-        table.add_column(name)
+    for name in ("tasks from", "method", "condition", "seed", "success", "zero", "random", "engine rollouts / plan"):
+        table.add_column(name, no_wrap=name in ("tasks from", "method", "success"))
     for row in reports:
         low, high = row["ci95"]
+        star = "*" if row["program"] is None and row["score"] != "simulator" else ""
         table.add_row(
-            row["domain"],
             row["source"],
+            row["method"],
             f"{row['observe']} + {row['score']}",
             str(row["seed"]),
-            f"{row['success']:.0f} [{low:.0f}, {high:.0f}]",
+            f"{row['success']:.0f}{star} [{low:.0f}, {high:.0f}]",
             f"{row['floor_zero']:.0f}",
             f"{row['floor_random']:.0f}",
             f"{row['engine_rollouts_per_plan']:.0f}",

@@ -35,7 +35,9 @@ def table(results: Results, quoted: Quoted) -> Table:
     here = {row["method"] for row in quoted.rows}
     further = [row for row in load_quoted()["sim-assist"].rows if row["method"] not in here]
     told = sorted([*quoted.rows, *further], key=lambda row: KINDS.index(row["kind"]))
-    more = f"`vpw bench baselines --out {results.out} --endpoint URL --model NAME` measures code baselines; a model has a section of its own."
+    more = (
+        f"`vpw bench baselines --out {results.out} --endpoint URL --model NAME` measures code baselines; a model has a section of its own."
+    )
     absent = not rivals or any(not item.parts for item in rivals)
     return Table(
         id=quoted.id,
