@@ -30,6 +30,20 @@ def test_a_run_is_recorded_and_replays_byte_for_byte(method: str, vpw: Vpw, toy_
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "live" / name).read_bytes()
 
 
+def test_every_candidate_is_shown_with_its_parent_and_its_score(vpw: Vpw, toy_file: Path, tmp_path: Path):
+    with scripted([STAYS, BROKEN, RIGHT]) as server:
+        run = ["baseline", "worldcoder", *arguments(toy_file, tmp_path / "run", "--endpoint", server.url, "--calls", 3)]
+        told = json.loads(vpw(*run))
+        shown = vpw(*(part for part in run if part != "--json"))
+    kept = json.loads((tmp_path / "run" / "search.json").read_text())["candidates"]
+    assert [(row["index"], row["parent"], row["how"], row["score"]) for row in told["candidates"]] == [
+        (row["index"], row["parent"], row["how"], row["score"]) for row in kept
+    ]
+    assert kept[0]["parent"] is None and len(kept) == 3
+    for needed in ("What was tried", "chosen", "100.0 %", "not Python", "refine"):
+        assert needed in shown
+
+
 def test_an_interrupted_run_goes_on_from_its_recording(vpw: Vpw, toy_file: Path, tmp_path: Path):
     out = tmp_path / "run"
     with scripted([STAYS, 401]) as server:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from visualpatchworld.cli._options import AsJson, DomainName, Seed
-from visualpatchworld.cli._show import show, working
+from visualpatchworld.cli._show import fields_table, show, working
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import VpwError
 
@@ -43,6 +46,7 @@ def baseline(
 
     Example: vpw baseline METHOD DOMAIN --endpoint http://127.0.0.1:8080/v1 --model NAME --out runs/METHOD
     """
+    from visualpatchworld.baselines.record import PROGRAM, RECORD
     from visualpatchworld.baselines.run import find_method, run, summary
     from visualpatchworld.induce.windows import recordings_of
     from visualpatchworld.llm.client import Budget, Client, Price, Sampling
@@ -77,11 +81,26 @@ def baseline(
         progress("searching")
         search = run(rival, world, graph, recordings_of(seen), client, seed=seed, prompt_tokens=prompt_tokens)
     result = summary(search, None if price is None else Price(*price))
-    write_text(folder / "search.json", json.dumps(result, indent=2) + "\n")
-    program = folder / "world_model.py"
+    write_text(folder / RECORD, json.dumps(result, indent=2) + "\n")
+    program = folder / PROGRAM
     if search.chosen is not None:
         write_text(program, search.chosen.text)
     else:
         program.unlink(missing_ok=True)
     told = {key: value for key, value in result.items() if key != "candidates"}
-    show({**told, "retries": client.usage.retries, "program": str(program) if search.chosen else None}, as_json)
+    told |= {"retries": client.usage.retries, "program": str(program) if search.chosen else None}
+    tried = [{key: value for key, value in row.items() if key != "program"} for row in result["candidates"]]  # the record has the texts
+    show({**told, "candidates": tried}, as_json, _tree(tried, result["chosen"]), fields_table(told))
+
+
+def _tree(candidates: Sequence[Mapping[str, Any]], chosen: int | None) -> Table:
+    """Every candidate: what it was made from, how, and how much of the held-out transitions it has right."""
+    table = Table(title="What was tried")
+    for name in ("#", "from", "how", "right", "why not"):
+        table.add_column(name)
+    for row in candidates:
+        parent = "" if row["parent"] is None else str(row["parent"])
+        right = f"{100 * row['score']:.1f} %" if row["loads"] else "-"
+        said = "chosen" if row["index"] == chosen else "" if row["loads"] else escape(row["obstacle"] or "it does not load")
+        table.add_row(str(row["index"]), parent, row["how"], right, said, style="bold green" if row["index"] == chosen else "")
+    return table

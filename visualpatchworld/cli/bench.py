@@ -41,6 +41,7 @@ def bench(
 
     Example: vpw bench smoke --out runs/bench
     """
+    from visualpatchworld.baselines.record import PROGRAM
     from visualpatchworld.bench.jobs import Job, Source, Writer, run_jobs
     from visualpatchworld.bench.suite import cells, exhibits, find_suite, sources
     from visualpatchworld.output import make_folder
@@ -56,13 +57,13 @@ def bench(
     if endpoint is not None and model is not None:
         writer = Writer(endpoint=endpoint, model=model, calls=calls, max_tokens=max_tokens, prompt_tokens=prompt_tokens)
     folders = {name: out / name for name in ("traces", "results", "programs", "logs")}
-    given = [Source(name, folders["traces"] / f"{name}.h5", folders["programs"] / name / "world_model.py") for name in names]
+    given = [Source(name, folders["traces"] / f"{name}.h5", folders["programs"] / name / PROGRAM) for name in names]
     for entry in traces or ():
         name, equals, path = entry.partition("=")
         if not equals or name not in found:
             raise VpwError(f"--traces takes DOMAIN=FILE.h5 with a domain of {', '.join(found)}, not '{entry}'.")
         if name in names:
-            given.append(Source(name, Path(path), folders["programs"] / Path(path).stem / "world_model.py"))
+            given.append(Source(name, Path(path), folders["programs"] / Path(path).stem / PROGRAM))
 
     wanted = _only(sources(chosen, given), method)
     for folder in folders.values():
