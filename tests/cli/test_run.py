@@ -9,6 +9,7 @@ from cli.conftest import Vpw
 
 SETTINGS = ("run", "slider", "--out", "made", "--episodes", 10, "--tasks", 4)
 MADE = Path("made")
+MADE_FILES = ["episodes.h5", "films", "induction.json", "report.html", "results", "timings.json", "world_model.py"]
 
 
 def times() -> dict[str, int]:
@@ -35,14 +36,16 @@ def first(vpw: Vpw, store: Path) -> dict:
 def test_everything_is_made_and_then_kept(vpw: Vpw, first: dict):
     assert first["induction"]["sketch"] == "push+drag"
     assert (first["planning"]["success"], first["planning"]["n"], first["edited"]) == (100, 4, False)
-    assert sorted(path.name for path in MADE.iterdir()) == ["episodes.h5", "films", "induction.json", "results", "world_model.py"]
+    assert sorted(path.name for path in MADE.iterdir()) == MADE_FILES
     assert {Path(path).suffix for path in first["films"]} == {".mp4", ".gif"}
     assert all(Path(path).is_file() for path in first["films"])
+    assert Path(first["report"]) == MADE / "report.html"
+    assert {"collect", "probe", "fit"} == set(json.loads((MADE / "timings.json").read_text()))
     before = times()
     told = vpw(*SETTINGS)
     kept = {name for name, time in times().items() if before[name] == time}
-    assert {"episodes.h5", "world_model.py", "induction.json"} <= kept
-    for needed in ("chosen", "refuted by", "world_model.py", "100.0 %", "95 % interval", "floor, resting", "made/films"):
+    assert {"episodes.h5", "world_model.py", "induction.json", "timings.json"} <= kept
+    for needed in ("chosen", "refuted by", "world_model.py", "100.0 %", "95 % interval", "floor, resting", "made/films", "made/report.html"):
         assert needed in told
     assert max(map(len, told.splitlines())) <= 80
 

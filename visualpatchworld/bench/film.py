@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import cv2
@@ -37,11 +36,14 @@ Frames = UInt8[np.ndarray, "N h w 3"]
 Ways = Callable[[Float[np.ndarray, "T S"]], Mapping[str, Float[np.ndarray, "T 2"]]]
 
 
-def write_films(folder: Path, request: Request, count: int) -> Iterator[Path]:
-    """Films of the first tasks that are not solved at their start, as MP4 and as GIF; the measured attempts are made again for them."""
+def write_films(folder: Path, request: Request, count: int, first: Collection[int] = ()) -> Iterator[Path]:
+    """Films of tasks that are not solved at their start, as MP4 and as GIF; the measured attempts are made again for them.
+
+    The tasks with the numbers `first` come before others: who has failures wants to see those.
+    """
     attempt, world, ways = attempts(request), request.domain.simulator(request.constants), ways_in(request.domain)
-    unsolved = (task for task in request.tasks if not request.meets(task.start, task.goal))
-    for task in islice(unsolved, count):
+    unsolved = [task for task in request.tasks if not request.meets(task.start, task.goal)]
+    for task in sorted(unsolved, key=lambda task: task.number not in first)[:count]:
         world.reset(seed=request.seed, options={"engine_state": task.start_engine_state})
         made = attempt(task, world)
         imagined = [] if request.program is None else imagine(request.program, made.plans)

@@ -1,4 +1,4 @@
-"""Four ways to write a table down: for a terminal, for a README, for a paper, for scripts."""
+"""Five ways to write a table down: for a terminal, for a README, for a paper, for a page, for scripts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from html import escape
 
 from visualpatchworld.bench.table import Column, Entry, Section, Table
 
@@ -77,12 +78,41 @@ def as_latex(table: Table, width: int = 80) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *notes]) + "\n"
 
 
+def as_html(table: Table, width: int = 80) -> str:
+    """A piece of a page: quoted figures have a class of their own and their rows say so, and no text is taken for markup."""
+
+    def cell(item: Entry, column: Column) -> str:
+        kind = f"{'words' if column.words else 'num'}{' quoted' * item.quoted}"
+        detail = f" <small>{escape(item.detail)}</small>" if item.detail else ""
+        return f'<td class="{kind}">{escape(item.text)}{detail}</td>'
+
+    lines = [f'<div class="scroll"><table><caption>{escape(table.title)}</caption>', "<thead><tr>"]
+    lines += [f'<th scope="col" class="{"words" if column.words else "num"}">{escape(column.heading)}</th>' for column in table.columns]
+    lines.append("</tr></thead>")
+    for section in table.sections:
+        lines.append("<tbody>")
+        if section.title:
+            lines.append(f'<tr class="section"><th scope="rowgroup" colspan="{len(table.columns)}">{escape(section.title)}</th></tr>')
+        for row in section.rows:
+            entries = zip(_labelled(section, row), table.columns, strict=True)
+            lines.append(f"<tr>{''.join(cell(item, column) for item, column in entries)}</tr>")
+        lines.append("</tbody>")
+    notes = [f"<li>{escape(note)}</li>" for note in table.notes]
+    return "\n".join([*lines, "</table></div>", *(["<ul>", *notes, "</ul>"] if notes else [])]) + "\n"
+
+
 def as_json(table: Table, width: int = 80) -> str:
     """One object: the entries as they are shown, and the records behind the measured ones."""
     return json.dumps(asdict(table)) + "\n"
 
 
-FORMATS: dict[str, Callable[[Table, int], str]] = {"text": as_text, "markdown": as_markdown, "latex": as_latex, "json": as_json}
+FORMATS: dict[str, Callable[[Table, int], str]] = {
+    "text": as_text,
+    "markdown": as_markdown,
+    "latex": as_latex,
+    "html": as_html,
+    "json": as_json,
+}
 
 
 def _labelled(section: Section, row: Sequence[Entry]) -> list[Entry]:

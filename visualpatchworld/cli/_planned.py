@@ -23,7 +23,8 @@ def planned(request: Request, program: Path | None, results: Path, video: Path |
         outcomes = list(done)
     films = []
     if video is not None:
-        with progress(write_films(make_folder(video), request, NUM_FILMS), "filming", 2 * NUM_FILMS) as written:
+        failed = [outcome.task for outcome in outcomes if not outcome.success]
+        with progress(write_films(make_folder(video), request, NUM_FILMS, failed), "filming", 2 * NUM_FILMS) as written:
             films = [str(path) for path in written]
     places = {"program": None if program is None else str(program), "results": str(folder), "films": films}
     return report(request, outcomes, floors) | places

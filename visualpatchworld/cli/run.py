@@ -31,7 +31,7 @@ def run(
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
-    """Collect episodes, choose the form of the dynamics by probes, fit it, write the program down, plan with it and film that.
+    """Collect episodes, choose the form of the dynamics by probes, fit it, write the program down, plan with it, film that and report.
 
     What an earlier run with the same settings has left in the folder is kept.
 
@@ -45,6 +45,7 @@ def run(
     from visualpatchworld.cli._success import success_list
     from visualpatchworld.output import make_folder
     from visualpatchworld.program.program import load_program
+    from visualpatchworld.report.run_page import write_report
 
     began = time.perf_counter()
     keep_compiled(all_cores=True)
@@ -72,6 +73,8 @@ def run(
     path = folder / "world_model.py"
     program = load_program(path, world.scene.state_space, world.layout.action.width)
     planning = planned(dataclasses.replace(request, program=program), path, folder / "results", folder / "films")
+    with working("writing the page") as stage:
+        page = write_report(folder, stage).path
     result = {
         "domain": world.name,
         "traces": str(traces),
@@ -80,6 +83,7 @@ def run(
         "induction": induction,
         "planning": planning,
         "films": planning["films"],
+        "report": str(page),
         "seconds": round(time.perf_counter() - began, 1),
     }
     show(
@@ -95,7 +99,9 @@ def run(
 
 def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed: int) -> Sequence[Episode]:
     """The episodes in the file where they are those asked for, else new ones, which are then there."""
+    from visualpatchworld.cli._timings import note_seconds
     from visualpatchworld.errors import BadTrace
+    from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
     from visualpatchworld.trace.write import write_traces
@@ -106,17 +112,21 @@ def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed:
             return kept.episodes
     except BadTrace:
         pass  # none is there, or it is damaged: either way there will be a new one
+    began = time.perf_counter()
     with progress(collect(world, constants, episodes=count, seed=seed), "collecting", count) as recorded:
         write_traces(path, recorded, world.layout, domain=world.name, constants=constants, seed=seed)
+    note_seconds(path.with_name(TIMINGS), {"collect": time.perf_counter() - began})
     return read_traces(path, world).episodes
 
 
 def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequence[Episode], seed: int) -> dict[str, Any]:
     """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
     from visualpatchworld import __version__
+    from visualpatchworld.cli._timings import note_seconds, timed
     from visualpatchworld.induce.episodes import induce_from
     from visualpatchworld.induce.induce import summary
     from visualpatchworld.output import write_text, writing
+    from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.split import for_fitting
 
     path, record = folder / "world_model.py", folder / "induction.json"
@@ -124,11 +134,13 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
     kept = _read_json(record)
     if path.is_file() and (kept.get("domain"), kept.get("settings")) == (world.name, settings):
         return kept
-    with writing(path) as aside, working("inducing") as stage:
+    seconds: dict[str, float] = {}
+    with writing(path) as aside, working("inducing") as shown, timed(shown, seconds) as stage:
         induction = induce_from(world, constants, for_fitting(episodes), seed=seed, progress=stage)
         aside.write_text(induction.program.text, encoding="utf-8")
     result = summary(world, induction, str(path)) | {"settings": settings}
     write_text(record, json.dumps(result, indent=2) + "\n")
+    note_seconds(folder / TIMINGS, seconds)
     return json.loads(json.dumps(result))
 
 
@@ -143,4 +155,10 @@ def _read_json(path: Path) -> dict[str, Any]:
 def _closing_lines(result: dict[str, Any]) -> list[str]:
     edited = ", edited since it was induced" if result["edited"] else ""
     films = f"films:    {Path(result['films'][0]).parent}" if result["films"] else "films:    none, every task is solved at its start"
-    return [f"episodes: {result['traces']}", f"program:  {result['program']}{edited}", films, f"{result['seconds']:.0f} s in all"]
+    return [
+        f"episodes: {result['traces']}",
+        f"program:  {result['program']}{edited}",
+        films,
+        f"report:   {result['report']}",
+        f"{result['seconds']:.0f} s in all",
+    ]

@@ -16,7 +16,7 @@ def table(
     results: Annotated[Path, typer.Option(metavar="DIR", help="What `vpw bench --out DIR` filled, or a folder of results.")] = Path(
         "runs/bench"
     ),
-    layout: Annotated[str, typer.Option("--format", metavar="[text|markdown|latex|json]", help="How it is written.")] = "text",
+    layout: Annotated[str, typer.Option("--format", metavar="[text|markdown|latex|html|json]", help="How it is written.")] = "text",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there instead of showing it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:

@@ -1,0 +1,67 @@
+"""Films inside a page: the file as text, its first picture for paper and for phones that load no film unasked, and how the task ended."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import imageio.v3 as iio
+
+from visualpatchworld.bench.cell import Cell, Outcome
+from visualpatchworld.report.page import data_url
+from visualpatchworld.scene.picture import as_data_url
+
+MOST_BYTES = 10_000_000  # of films in a page; what would go beyond is left out and named
+
+
+@dataclass(frozen=True)
+class Film:
+    """A film that plays from the page itself."""
+
+    task: int
+    success: bool | None  # None where no result says how the task ended
+    steps: int | None
+    url: str
+    still: str  # empty where there is none
+
+    @property
+    def ending(self) -> str:
+        if self.success is None:
+            return "not measured"
+        return f"goal met after {self.steps} steps" if self.success else f"goal not met within {self.steps} steps"
+
+
+@dataclass(frozen=True)
+class Films:
+    """The films of one cell, failures first, and the names of those that were too large to take along."""
+
+    shown: tuple[Film, ...]
+    left_out: tuple[str, ...]
+
+
+def films_of(paths: Sequence[Path], cell: Cell, outcomes: Sequence[Outcome]) -> Films:
+    """The films of a cell's tasks, as `vpw plan --video` names them."""
+    begins = f"{cell.domain}-{cell.method}-{cell.observe}-{cell.score}-{cell.seed}-task"
+    ended = {outcome.task: outcome for outcome in outcomes}
+    films, left_out, size = [], [], 0
+    for path in paths:
+        number = re.fullmatch(re.escape(begins) + r"(\d+)", path.stem)
+        if number is None:
+            continue
+        size += path.stat().st_size
+        if size > MOST_BYTES:
+            left_out.append(path.name)
+            continue
+        outcome = ended.get(int(number[1]))
+        known = (None, None) if outcome is None else (outcome.success, outcome.steps)
+        films.append(Film(int(number[1]), *known, data_url(path, "video/mp4"), _still(path.with_suffix(".gif"))))
+    return Films(tuple(sorted(films, key=lambda film: (film.success is not False, film.task))), tuple(left_out))
+
+
+def _still(gif: Path) -> str:
+    try:
+        return as_data_url(iio.imread(gif, plugin="pillow", index=0, mode="RGB"))
+    except (OSError, ValueError, EOFError):
+        return ""

@@ -1,0 +1,97 @@
+"""One moment as a picture with its scene graph over it: outlines and names on the frame, numbers and relations beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, UInt8
+from markupsafe import Markup
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.errors import VpwError
+from visualpatchworld.report.run import Run
+from visualpatchworld.scene.calibrate import calibration_path, extractor
+from visualpatchworld.scene.picture import as_data_url
+from visualpatchworld.scene.schema import SceneGraph, SceneObject
+from visualpatchworld.scene.tool.part import Sighting
+from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
+from visualpatchworld.trace.split import for_tasks
+
+NUM_HUES = 5  # that the style sheet has for outlines
+LABEL_PX = (48.0, 10.0)  # room that a name takes in the frame
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A frame, what lies over it, and the graph that says it in words and numbers."""
+
+    frame: str  # a data URL
+    lines: Markup
+    graph: SceneGraph
+    outlined: bool
+
+    @property
+    def objects(self) -> list[tuple[SceneObject, str]]:
+        """Every object with its numbers, those that move first."""
+        ordered = sorted(self.graph.objects, key=lambda item: item.fixed)
+        return [(item, numbers(item)) for item in ordered]
+
+
+def moment(run: Run) -> Moment:
+    """The start of a held-out episode, or of a world set up anew where no episodes are kept."""
+    world = run.domain.simulator(run.constants)
+    try:
+        world.set_state(for_tasks(run.traces.episodes)[0].engine_states[0])
+    except VpwError:
+        world.reset(seed=0)
+    picture = world.render().astype(np.uint8)
+    graph = run.domain.scene.oracle(world.observe(), run.constants, step=0)
+    sighting = _seen(run.domain, run.constants, picture)
+    moving = [item.name for item in graph.objects if not item.fixed]
+    return Moment(as_data_url(picture), _lines(sighting, moving), graph, bool(sighting.outlines))
+
+
+def numbers(item: SceneObject) -> str:
+    """What the graph says of an object, in one line."""
+    parts = {
+        **item.pose.model_dump(exclude_none=True),
+        **{f"v{name}": value for name, value in item.velocity.model_dump(exclude_none=True).items()},
+        **item.attributes,
+    }
+    return ", ".join(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in parts.items())
+
+
+def _seen(domain: Domain, constants: Constants, picture: UInt8[np.ndarray, "h w 3"]) -> Sighting:
+    """Outlines where this look of the world was calibrated before; calibrating takes longer than a page is worth."""
+    if not calibration_path(domain, constants).is_file():
+        return Sighting()
+    return extractor(domain, constants).see(picture)
+
+
+def _lines(sighting: Sighting, names: list[str]) -> Markup:
+    """The outlines as an SVG layer of the frame's size, each with its name above it."""
+    parts, labels = [], []
+    places: list[tuple[float, float]] = []
+    for i, name in enumerate(names):
+        outlines = [line[np.isfinite(line).all(axis=1)] + 0.5 for line in sighting.outlines.get(name, ())]
+        outlines = [line for line in outlines if len(line)]
+        for line in outlines:
+            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
+            parts.append(
+                Markup('<polyline class="case" points="{0}"/><polyline class="hue{1}" points="{0}"/>').format(points, i % NUM_HUES)
+            )
+        if outlines:
+            places.append(_label_place(np.concatenate(outlines), places))
+            labels.append(Markup('<text class="hue{}" x="{:.0f}" y="{:.0f}">{}</text>').format(i % NUM_HUES, *places[-1], name))
+    size = FRAME_SIZE_PX
+    return Markup('<svg viewBox="0 0 {} {}" aria-hidden="true">{}</svg>').format(size, size, Markup("").join(parts + labels))
+
+
+def _label_place(points: Float[np.ndarray, "N 2"], taken: list[tuple[float, float]]) -> tuple[float, float]:
+    """Just above an outline and within the picture; lower where other names are in the way."""
+    x = float(np.clip(points[:, 0].mean(), LABEL_PX[0] / 2, FRAME_SIZE_PX - LABEL_PX[0] / 2))
+    y = float(np.clip(points[:, 1].min() - 4, LABEL_PX[1], FRAME_SIZE_PX - 4))
+    while any(abs(x - other_x) < LABEL_PX[0] and abs(y - other_y) < LABEL_PX[1] for other_x, other_y in taken):
+        y += 1
+    return x, y

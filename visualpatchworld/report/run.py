@@ -1,0 +1,116 @@
+"""A run's folder as a page sees it: every part is read when it is asked for, and says in one sentence when it is not there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from visualpatchworld.bench.results import NoResults, Results, read_results
+from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.errors import VpwError
+from visualpatchworld.program.program import Program, read_program
+from visualpatchworld.report.measured import Measured, measured_with
+from visualpatchworld.report.record import BadRecord, InductionRecord, read_induction
+from visualpatchworld.simulator import Constants
+from visualpatchworld.trace.episode import Traces
+from visualpatchworld.trace.read import read_traces
+
+PROGRAM, INDUCTION, EPISODES, TIMINGS = "world_model.py", "induction.json", "episodes.h5", "timings.json"
+
+
+class NoRun(VpwError):
+    """A folder that no run has filled, or that does not say which domain it is about."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A folder that `vpw run` or `vpw induce` filled, wholly or in part."""
+
+    folder: Path
+    domain: Domain
+
+    @cached_property
+    def induction(self) -> InductionRecord:
+        return read_induction(self.folder / INDUCTION)
+
+    @cached_property
+    def program(self) -> Program:
+        """The program's text; a page shows it and foresees with it in the sandbox, but never runs it here."""
+        path = self.folder / PROGRAM
+        if not path.is_file():
+            raise NoRun(f"There is no {PROGRAM}; `vpw run {self.domain.name} --out {self.folder.name}` writes it.")
+        return Program(read_program(path), Path(PROGRAM))
+
+    @cached_property
+    def traces(self) -> Traces:
+        path = self.folder / EPISODES
+        if not path.is_file():
+            raise NoRun(f"There is no {EPISODES}; `vpw run {self.domain.name} --out {self.folder.name}` collects episodes.")
+        return read_traces(path, self.domain)
+
+    @cached_property
+    def results(self) -> Results:
+        """All results of the folder, or `NoResults`."""
+        results = read_results(self.folder)
+        if not any(result.cell.score != "none" for result in results.results):
+            raise NoResults(
+                f"No plan has been measured yet; `vpw plan {self.domain.name} --program {self.folder.name}/{PROGRAM} "
+                f"--results {self.folder.name}/results --video {self.folder.name}/films` does that."
+            )
+        return results
+
+    @cached_property
+    def measured(self) -> list[Measured]:
+        """What was measured with the program as it stands; with whatever program was measured where it was not."""
+        return self.measured_as_it_stands or measured_with(self.results.results, None)
+
+    @cached_property
+    def measured_as_it_stands(self) -> list[Measured]:
+        return measured_with(self.results.results, self.program.hash)
+
+    @property
+    def edited(self) -> bool:
+        """Whether someone changed the program since it was induced."""
+        return self.program.hash != self.induction.program_hash
+
+    @property
+    def constants(self) -> Constants:
+        """Of the simulator: those of the induction, else of the episodes, else the nominal ones."""
+        try:
+            settings = self.induction.settings
+            return self.traces.constants if settings is None else self.domain.constants.varied(settings.constants)
+        except VpwError:
+            return self.domain.constants
+
+    @property
+    def films(self) -> list[Path]:
+        return sorted((self.folder / "films").glob("*.mp4"))
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """How long the stages took, as far as `vpw run` noted it."""
+        try:
+            found = json.loads((self.folder / TIMINGS).read_text(encoding="utf-8"))
+            return {str(stage): float(value) for stage, value in found.items()}
+        except (OSError, ValueError, AttributeError, TypeError):
+            return {}
+
+
+def read_run(folder: Path) -> Run:
+    """The run in a folder, or `NoRun` where there is nothing of one."""
+    if not folder.is_dir():
+        raise NoRun(f"There is no folder '{folder}'; `vpw run DOMAIN --out {folder}` makes one.")
+    name = _domain_name(folder)
+    if name is None:
+        raise NoRun(f"'{folder}' holds no run: neither a readable {INDUCTION} nor results; `vpw run DOMAIN --out {folder}` makes one.")
+    return Run(folder, load_domain(name))
+
+
+def _domain_name(folder: Path) -> str | None:
+    try:
+        return read_induction(folder / INDUCTION).domain
+    except BadRecord:
+        results = read_results(folder).results
+        return results[0].cell.domain if results else None
