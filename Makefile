@@ -3,7 +3,7 @@ DOMAIN ?= pusht
 OUT ?= runs/$(DOMAIN)
 BIN := .venv/bin
 
-.PHONY: run test speed lint format readme clean
+.PHONY: run test speed lint format readme docs clean
 
 run: .venv/ready
 	$(BIN)/vpw run $(DOMAIN) --out $(OUT)
@@ -26,12 +26,16 @@ format: .venv/ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The table of results between the README's markers.
+# The tables of results between the markers of the README and the docs.
 readme: .venv/ready
-	$(BIN)/python scripts/readme_table
+	$(BIN)/python scripts/fill_tables
+
+# The documentation as a site, in site/; builds offline.
+docs: .venv/ready
+	$(BIN)/mkdocs build --strict --quiet
 
 clean:
-	rm -rf .venv runs
+	rm -rf .venv runs site
 
 .venv/ready: requirements.lock pyproject.toml scripts/setup
 	@scripts/setup

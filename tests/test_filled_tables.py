@@ -1,0 +1,53 @@
+"""The tables in the README and the docs, and the committed results, belong together."""
+
+import importlib.util
+import re
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+import pytest
+from bench.made_results import add, share
+
+ROOT = Path(__file__).parent.parent
+loader = SourceFileLoader("fill_tables", str(ROOT / "scripts" / "fill_tables"))
+spec = importlib.util.spec_from_loader("fill_tables", loader)
+assert spec is not None
+fill_tables = importlib.util.module_from_spec(spec)
+loader.exec_module(fill_tables)
+
+TEXT = "Before.\n<!-- results -->\nold\n<!-- /results -->\nAfter.\n"
+
+
+def test_only_what_is_between_the_markers_is_replaced():
+    once = fill_tables.filled(TEXT, "results", "new\n")
+    assert once == "Before.\n<!-- results -->\nnew\n<!-- /results -->\nAfter.\n"
+    assert fill_tables.filled(once, "results", "new\n") == once
+
+
+def test_a_page_without_markers_is_refused():
+    with pytest.raises(SystemExit, match="needs one line '<!-- results -->'"):
+        fill_tables.filled("No markers.\n", "results", "new\n")
+
+
+def test_the_short_table_keeps_every_note(tmp_path: Path):
+    add(tmp_path / "results", share(47, 50))
+    table = fill_tables.make_table("main", fill_tables.read_results(tmp_path / "results"))
+    text = fill_tables.short(table)
+    assert "94 [84, 98]" in text and "(quoted)" in text
+    assert all(f"- {note}".replace("*", r"\*") in text for note in table.notes)
+    assert len(text.splitlines()) < len(fill_tables.as_markdown(table).splitlines())
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/benchmark.md", "docs/performance.md"])
+def test_pages_show_the_committed_results(page: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for name, content in fill_tables.blocks(ROOT)[page].items():
+        assert fill_tables.filled(text, name, content) == text, "run `make readme`"
+
+
+def test_figures_of_speed_stand_nowhere_else():
+    """Seconds per plan and steps per second are told by the filled blocks alone, so that none can grow old."""
+    text = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    outside = re.sub(r"<!-- ([a-z-]+) -->.*?<!-- /\1 -->", "", text, flags=re.DOTALL)
+    assert not re.findall(r"\d[\d.,]* (?:steps/s|s per plan|times as)", outside)
