@@ -31,6 +31,7 @@ LAYERS = [
     ["plan"],
     ["baselines"],
     ["bench"],
+    ["report"],
     ["api"],
     ["cli", "__main__"],
 ]
