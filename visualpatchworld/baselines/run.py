@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,9 @@ def summary(search: Search, price: Price | None = None) -> dict[str, Any]:
         "model": study.client.model,
         "seed": study.client.seed,
         "budget": {"calls": study.client.budget.calls, "tokens": study.client.budget.tokens},
+        # With these a recording can be replayed by whoever has only this record.
+        "sampling": asdict(study.client.sampling),
+        "prompt_tokens": study.prompt_tokens,
         **study.client.usage.data(price),
         "tolerances": dict(study.domain.transition_tolerances),
         "num_train": len(study.train),

@@ -120,9 +120,9 @@ def _told(missing: Sequence[str]) -> str:
 def _table(reports: list[dict[str, Any]]):
     from rich.table import Table
 
-    table = Table(title="success in percent")
-    for name in ("tasks from", "method", "condition", "seed", "success", "zero", "random", "engine rollouts / plan"):
-        table.add_column(name, no_wrap=name in ("tasks from", "method", "success"))
+    table = Table(title="success in percent; floors: acting not at all, and at random")
+    for name in ("tasks", "method", "condition", "seed", "success", "floors", "rollouts / plan"):
+        table.add_column(name, overflow="fold", min_width=9 if name == "condition" else None)
     for row in reports:
         low, high = row["ci95"]
         star = "*" if row["program"] is None and row["score"] != "simulator" else ""
@@ -132,8 +132,7 @@ def _table(reports: list[dict[str, Any]]):
             f"{row['observe']} + {row['score']}",
             str(row["seed"]),
             f"{row['success']:.0f}{star} [{low:.0f}, {high:.0f}]",
-            f"{row['floor_zero']:.0f}",
-            f"{row['floor_random']:.0f}",
+            f"{row['floor_zero']:.0f}, {row['floor_random']:.0f}",
             f"{row['engine_rollouts_per_plan']:.0f}",
         )
     return table
