@@ -44,7 +44,8 @@ def add_floors(folder: Path, zero: Sequence[bool], random: Sequence[bool], **cha
 def add_exhibit(folder: Path, kind: str, data: Mapping[str, Any], domain: str = "slider", method: str = "vpw", **changes: Any) -> Exhibit:
     """An exhibit with these data."""
     fields: dict[str, Any] = {"source": domain, "program": "aaa", "seed": 0, "episodes": "eee", "versions": {}} | changes
-    exhibit = Exhibit(kind=kind, domain=domain, title=source_title(load_domain(domain), fields["source"]), method=method, data=data, **fields)
+    title = source_title(load_domain(domain), fields["source"])
+    exhibit = Exhibit(kind=kind, domain=domain, title=title, method=method, data=data, **fields)
     write_exhibit(folder, exhibit)
     return exhibit
 

@@ -61,8 +61,8 @@ class Results:
         return read_exhibits(self.folder)
 
     def exhibits_of(self, kind: str) -> list[Exhibit]:
-        """The exhibits of one kind."""
-        return [exhibit for exhibit in self.exhibits if exhibit.kind == kind]
+        """The exhibits of one kind; those of a domain's own collection come before those of other sources."""
+        return sorted((exhibit for exhibit in self.exhibits if exhibit.kind == kind), key=lambda exhibit: exhibit.source != exhibit.domain)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

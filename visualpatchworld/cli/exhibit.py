@@ -37,6 +37,7 @@ def exhibit(
 
     Example: vpw exhibit rollout DOMAIN --program world_model.py --traces episodes.h5 --results runs/bench
     """
+    from visualpatchworld.baselines.record import read_record
     from visualpatchworld.bench.exhibits import find_exhibits, measure_exhibit, write_exhibit
     from visualpatchworld.bench.exhibits._programs import find_programs
     from visualpatchworld.bench.exhibits._subject import Subject
@@ -67,6 +68,8 @@ def exhibit(
     written = []
     with progress(subjects, kind, len(subjects)) as each:
         for name, path, sandboxed in each:
+            model = None if path is None else Program(read_program(path), path)
+            record = read_record(path.parent) if path is not None and sandboxed else None
             subject = Subject(
                 domain=world,
                 constants=constants,
@@ -74,8 +77,10 @@ def exhibit(
                 episodes_seed=episodes_seed,
                 source=source,
                 method=name,
-                program=None if path is None else Program(read_program(path), path),
+                program=model,
                 sandboxed=sandboxed,
+                # Someone may have edited what a model wrote; then it is not the model's any more.
+                written_by=record.label if record is not None and model is not None and record.program == model.text else "",
                 seed=seed,
                 frames=frames,
             )

@@ -36,6 +36,7 @@ def measure_exhibit(kind: str, subject: Subject) -> Exhibit:
         source=subject.source,
         method=subject.method,
         program="" if subject.program is None else subject.program.hash,
+        written_by=subject.written_by,
         seed=subject.seed,
         episodes=subject.fingerprint,
         versions=versions(),

@@ -38,6 +38,7 @@ class Exhibit:
     source: str
     method: str
     program: str  # fingerprint of the program's text, empty where none takes part
+    written_by: str = ""  # model and budget, where a language model wrote the program
     seed: int
     episodes: str  # fingerprint of the held-out episodes
     versions: Mapping[str, str]

@@ -32,6 +32,7 @@ class Subject:
     method: str
     program: Program | None = None
     sandboxed: bool = False  # a model's program runs nowhere else
+    written_by: str = ""  # model and budget, where a language model wrote the program
     seed: int = 0
     frames: int = 500  # how many pictures are looked at, where that is what is measured
 

@@ -16,10 +16,10 @@ from visualpatchworld.plan.task import Task
 from visualpatchworld.simulator import Simulator
 
 OF = "program"
-SIDE, COARSE_SIDE = 41, 7  # actions along each side of the grid, and of the one that a start is chosen with
+SIDE, COARSE_SIDE = 41, 9  # actions along each side of the grid, and of the one that a start is chosen with
 MOST_AXES = 2  # numbers of the action that are varied; the others are 0
 NUM_TASKS = 50
-MOST_STARTS = 12  # that are looked at coarsely
+MOST_STARTS = 16  # that are looked at coarsely
 FLAT = 1e-6  # of the engine's range: smaller differences of neighbours are none
 
 Grid = Float[np.ndarray, "K H A"]
@@ -90,13 +90,15 @@ def _roughest(subject: Subject, world: Simulator, grid: Grid) -> Task:
     places = sum(max(len(episode) - OFFSET, 0) for episode in subject.held_out)
     tasks = draw_tasks(subject.held_out, count=max(1, min(NUM_TASKS, places)), offset=OFFSET, seed=MAIN_SEED)
     near = [task for task in tasks if _beside(subject, task)] or tasks
-    return max(near[:MOST_STARTS], key=lambda task: _steepest(subject, world, task, grid))
+    some = [near[i] for i in np.unique(np.linspace(0, len(near) - 1, min(MOST_STARTS, len(near))).astype(int))]
+    return max(some, key=lambda task: _steepest(subject, world, task, grid))
 
 
 def _steepest(subject: Subject, world: Simulator, task: Task, grid: Grid) -> float:
+    """The largest difference of neighbours on a coarse grid, in units of the range."""
     costs = np.asarray(subject.domain.cost(world.rollout(task.start_engine_state, grid), task.goal))
-    side = COARSE_SIDE
-    return float(np.abs(_steps(costs.reshape(-1, side) if len(costs) > side else costs)).max())
+    square = costs.reshape(-1, COARSE_SIDE) if len(costs) > COARSE_SIDE else costs
+    return float(np.abs(_steps(square)).max() / (np.ptp(costs) or 1.0))
 
 
 def _beside(subject: Subject, task: Task) -> list[str]:

@@ -1,0 +1,96 @@
+"""Success at planning: every condition in every place, with intervals and floors; what others published is hatched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from visualpatchworld.bench.figures._style import BLACK, BLUE, GREY, QUOTED_HATCH, SKY, nothing, panels
+from visualpatchworld.bench.found import Found, find
+from visualpatchworld.bench.quoted import load_quoted
+from visualpatchworld.bench.results import Place, Query, Results, condition_title, places
+from visualpatchworld.bench.suite import CONDITIONS
+
+TITLE = "Planning success with Wilson's 95 % intervals and floors; quoted figures are hatched"
+BAR = 0.38
+FLOORS: dict[str, Any] = {"zero": "--", "random": ":"}
+QUOTED_FROM = "sim-assist"
+
+
+def figure(results: Results) -> Figure:
+    """One panel per place, one pair of bars per condition and measured rival: ours, and the paper's."""
+    if not results.results:
+        raise nothing(results, "planning", f"vpw bench main --out {results.out}")
+    main = load_quoted()["main"].rows
+    where = [place for place in places(results, list(main[0]["success"])) if place.source]
+    rows = [{**_conditions(results, place), **_rivals(results, place, main)} for place in where]
+    drawn, axes = panels(len(where), height_in=0.42 * max(map(len, rows)) + 0.6)
+    for axis, place, found in zip(axes, where, rows, strict=True):
+        _draw(axis, place, found)
+    handles = [
+        Patch(facecolor=BLUE, label="measured"),
+        Patch(facecolor="white", edgecolor=GREY, hatch=QUOTED_HATCH, label="quoted from the paper"),
+        Line2D([], [], color=BLACK, linestyle=FLOORS["zero"], linewidth=1.2, label="floor: zero actions"),
+        Line2D([], [], color=BLACK, linestyle=FLOORS["random"], linewidth=1.2, label="floor: random actions"),
+    ]
+    drawn.legend(handles=handles, loc="outside lower center", ncols=2)
+    return drawn
+
+
+def _conditions(results: Results, place: Place) -> dict[str, tuple[Found, float | None]]:
+    """Our conditions with what is quoted for each."""
+    quoted = load_quoted()[QUOTED_FROM]
+    return {
+        condition_title(observe, score): (
+            find(results, place, Query(observe=observe, score=score)),
+            _quoted(quoted.row(observe=observe, score=score), place),
+        )
+        for observe, score in CONDITIONS
+    }
+
+
+def _rivals(results: Results, place: Place, main: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Found, float | None]]:
+    """Rivals that were measured, each with what is quoted for it."""
+    written = sorted({(result.cell.method, result.cell.written_by) for result in results.results})
+    rivals = {row["baseline"]: row for row in main if row.get("baseline")}
+    return {
+        f"{rivals[method]['method']}" + (f"\\n{label}" if label else ""): (
+            find(results, place, Query(method=method, written_by=label, observe="oracle", score="induced")),
+            _quoted(rivals[method], place),
+        )
+        for method, label in written
+        if method in rivals
+    }
+
+
+def _quoted(row: Mapping[str, Any], place: Place) -> float | None:
+    return row["success"].get(place.domain.name) if row and place.first else None
+
+
+def _draw(axis: Axes, place: Place, found: Mapping[str, tuple[Found, float | None]]) -> None:
+    axis.set_title(place.title)
+    for i, (item, quoted) in enumerate(found.values()):
+        if item.summary is not None:
+            low, high = item.summary.ci95
+            score = item.summary.success
+            color = BLUE if item.query.method in ("vpw", "engine") else SKY
+            axis.barh(i - BAR / 2, score, BAR, color=color)
+            axis.errorbar(score, i - BAR / 2, xerr=[[score - low], [high - score]], color=BLACK, linewidth=1.2, capsize=2)
+        else:
+            axis.text(99, i - BAR / 2, "not measured", va="center", ha="right", fontsize=8, color=GREY)
+        if quoted is not None:
+            axis.barh(i + BAR / 2, quoted, BAR, facecolor="white", edgecolor=GREY, hatch=QUOTED_HATCH)
+    for name, dashes in FLOORS.items():
+        floor = next((getattr(item, name) for item, _ in found.values() if getattr(item, name)), None)
+        if floor is not None:
+            axis.axvline(floor.success, color=BLACK, linestyle=dashes, linewidth=1.2)
+    axis.set_yticks(range(len(found)), list(found))
+    axis.set_ylim(len(found) - 0.4, -0.6)
+    axis.set_xlim(0, 101)
+    axis.grid(False, axis="y")
+    axis.set_xlabel("success, %")
