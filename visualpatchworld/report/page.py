@@ -1,4 +1,4 @@
-"""Pages from templates: whatever comes from a file is escaped, and a page loads nothing from anywhere."""
+"""Pages from templates: whatever comes from a file is escaped, and a page forbids itself to load anything from anywhere."""
 
 from __future__ import annotations
 
