@@ -62,7 +62,7 @@ def test_baselines_from_a_model_s_answers_to_the_table_and_again(vpw: Vpw, out: 
     code, again, said = vpw.run(*arguments)
     assert code in (0, None)
     assert said == (
-        "1 searches are missing, and there is no language model to write the program; "
+        "1 search is missing, and there is no language model to write the program; "
         "give --endpoint URL and --model NAME; going on with what is there.\n"
     )
     assert [cell["method"] for cell in json.loads(again)["cells"]] == ["worldcoder"]
@@ -78,7 +78,7 @@ def test_what_fails_is_told_and_the_rest_is_done(vpw: Vpw, out: Path):
         (folder / "search.json").write_text(json.dumps(record))
     code, shown, said = vpw.run("bench", "baselines", "--out", out, "--domain", "slider", "--method", "cwm-game", "--method", "worldcoder")
     assert code == 2
-    assert "worldcoder" in shown and "0* [0, 56]" in shown and "Not computed" in shown
+    assert "worldcoder" in shown and "0* [0, 56]" in shown and "cwm-game: oracle" in shown
     assert said.startswith(
         "1 of the suite's jobs failed, the others are done; the first: 'slider (slider) cwm-game: oracle + induced, seed 42'"
     )

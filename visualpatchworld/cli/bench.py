@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from visualpatchworld.bench.suite import SUITES
 from visualpatchworld.cli._options import AsJson
@@ -68,7 +69,7 @@ def bench(
     wanted = _only(sources(chosen, given), method)
     for folder in folders.values():
         make_folder(folder)
-    missing, failures = _make(wanted, writer, folders["logs"])
+    unwritten, failures = _make(wanted, writer, folders["logs"])
     made = {source for source in wanted if source.is_made}
     reports: dict[str, list[dict[str, Any]]] = {}
     for what, jobs in {"exhibits": exhibits(chosen, given, folders["results"]), "cells": cells(chosen, given)}.items():
@@ -77,8 +78,8 @@ def bench(
             rows = list(ended)
         failures += [row for row in rows if isinstance(row, WorkerFailed)]
         reports[what] = [row for row in rows if not isinstance(row, WorkerFailed)]
-    missing += [str(failure) for failure in failures]
-    show({"suite": suite, "out": str(out), **reports, "missing": missing}, as_json, _table(reports["cells"]), _told(missing))
+    missing = [*(f"{title}: {NO_WRITER}." for title in unwritten), *map(str, failures)]
+    show({"suite": suite, "out": str(out), **reports, "missing": missing}, as_json, _table(reports["cells"]), _told(unwritten, failures))
     if failures:
         raise WorkerFailed(f"{len(failures)} of the suite's jobs failed, the others are done; the first: {failures[0]}")
 
@@ -96,9 +97,10 @@ def _make(wanted: Sequence[Source], writer: Writer | None, logs: Path) -> tuple[
     """Collect episodes and make programs where they are missing; what there is nobody to write for, and what failed."""
     from visualpatchworld.bench.jobs import run_job
 
-    missing = [f"{source.title}: {NO_WRITER}." for source in wanted if not source.is_made and source.making(writer) is None]
-    if missing:
-        print(f"{len(missing)} searches are missing, and there is {NO_WRITER}; going on with what is there.", file=sys.stderr)
+    unwritten = [source.title for source in wanted if not source.is_made and source.making(writer) is None]
+    if unwritten:
+        searches = f"{len(unwritten)} searches are" if len(unwritten) > 1 else "1 search is"
+        print(f"{searches} missing, and there is {NO_WRITER}; going on with what is there.", file=sys.stderr)
     failures = []
     with progress(wanted, "programs", len(wanted)) as each:
         for source in each:
@@ -110,11 +112,13 @@ def _make(wanted: Sequence[Source], writer: Writer | None, logs: Path) -> tuple[
                     run_job(command, logs, f"make {source.title}")
             except WorkerFailed as failure:
                 failures.append(failure)
-    return missing, failures
+    return unwritten, failures
 
 
-def _told(missing: Sequence[str]) -> str:
-    return "\n".join(["Not computed:", *(f"- {sentence}" for sentence in missing)]) if missing else ""
+def _told(unwritten: Sequence[str], failures: Sequence[WorkerFailed]) -> str:
+    """What could not be computed, and why."""
+    searches = f"Not searched ({NO_WRITER}): {', '.join(unwritten)}." if unwritten else ""
+    return escape("\n".join(line for line in (searches, *map(str, failures)) if line))
 
 
 def _table(reports: list[dict[str, Any]]):
