@@ -4,15 +4,17 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from visualpatchworld.baselines.run import find_methods
 from visualpatchworld.bench.cell import Observe
-from visualpatchworld.bench.exhibits import exhibit_path, find_exhibits
+from visualpatchworld.bench.exhibits import Exhibit, find_exhibits, write_exhibit
 from visualpatchworld.bench.jobs import CellJob, ExhibitJob, Source, Writer, run_job, run_jobs
 from visualpatchworld.bench.suite import CONDITIONS, SUITES, cells, exhibits, find_suite, sources
 from visualpatchworld.errors import UnknownName, WorkerFailed
+from visualpatchworld.program.program import Program
 
 SOURCES = [Source(name, Path(f"{name}.h5"), Path(f"{name}/world_model.py")) for name in ("one", "two")]
 WRITER = Writer(endpoint="http://127.0.0.1:9/v1", model="small", calls=8, max_tokens=700, prompt_tokens=1300)
@@ -154,15 +156,27 @@ def test_the_paper_s_exhibits_are_of_every_program_there_is_and_measured_once(tm
     rival = tmp_path / "programs" / "worldcoder-slider" / "world_model.py"
     for program in (source.program, rival):
         program.parent.mkdir(parents=True)
-        program.touch()
+        program.write_text(f"# of {program.parent.name}\n")
     made = exhibits(find_suite("paper"), [source], tmp_path)
     assert {(job.kind, job.source.method) for job in made} == {
         (kind, method) for kind, of in kinds.items() for method in (("vpw", "worldcoder") if of == "program" else ("vpw",))
     }
-    command = ExhibitJob(next(job.source for job in made if job.source.rival), "rollout").command(tmp_path)
+    command = next(job for job in made if job.source.rival and job.kind == "rollout").command(tmp_path)
     assert command[3:6] == ["exhibit", "rollout", "slider"] and "--sandbox" in command
     assert (option(command, "--program"), option(command, "--method")) == (str(rival), "worldcoder")
-    there = exhibit_path(tmp_path, "rollout", "slider", "vpw")
-    there.parent.mkdir()
-    there.touch()
-    assert len(exhibits(find_suite("paper"), [source], tmp_path)) == len(made) - 1
+
+    program = Program(source.program.read_text()).hash
+    fields: dict[str, Any] = {
+        "domain": "slider",
+        "title": "Slider",
+        "source": "slider",
+        "seed": 0,
+        "episodes": "",
+        "versions": {},
+        "data": {},
+    }
+    write_exhibit(tmp_path, Exhibit(kind="rollout", method="vpw", program=program, **fields))
+    left = exhibits(find_suite("paper"), [source], tmp_path)
+    assert set(made) - set(left) == {ExhibitJob(source, "rollout")}
+    source.program.write_text("# another\n")
+    assert exhibits(find_suite("paper"), [source], tmp_path) == made

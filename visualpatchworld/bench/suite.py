@@ -128,17 +128,17 @@ def cells(suite: Suite, given: Sequence[Source]) -> list[CellJob]:
 
 
 def exhibits(suite: Suite, given: Sequence[Source], results: Path) -> list[ExhibitJob]:
-    """The exhibits that a suite of suites lacks: of every program that there is, and of how each source looks."""
-    from visualpatchworld.bench.exhibits import exhibit_path, find_exhibits
+    """The exhibits that a suite of suites lacks: of every program as it is now, and of how each source looks."""
+    from visualpatchworld.bench.exhibits import find_exhibits, read_exhibits
+    from visualpatchworld.program.program import Program, read_program
 
     if not suite.parts:
         return []
-    found = sources(suite, given)
-    ours = [source for source in found if source.method == "vpw"]
+    there = {(exhibit.kind, exhibit.source, exhibit.method, exhibit.program) for exhibit in read_exhibits(results)}
+    programs = {source: Program(read_program(source.program)).hash for source in sources(suite, given) if source.program.exists()}
     return [
         ExhibitJob(source, kind)
         for kind, of in find_exhibits().items()
-        for source in (found if of == "program" else ours)
-        if of != "program" or source.program.exists()
-        if not exhibit_path(results, kind, source.traces.stem, source.method if of == "program" else of).exists()
+        for source in (programs if of == "program" else given)
+        if (kind, source.traces.stem, *((source.method, programs[source]) if of == "program" else (of, ""))) not in there
     ]
