@@ -125,8 +125,8 @@ def test_an_edited_program_is_said_to_be_edited(folder: Path):
 @pytest.mark.parametrize(
     ("lost", "section", "sentence"),
     [
-        ("results", "success", "No plan has been measured yet; `vpw plan slider"),
-        ("world_model.py", "program", "There is no world_model.py; `vpw run slider --out made` writes it."),
+        ("results", "success", "No plan has been measured yet; vpw plan slider"),
+        ("world_model.py", "program", "There is no world_model.py; vpw run slider --out made writes it."),
         ("episodes.h5", "foresight", "There is no episodes.h5"),
         ("induction.json", "evidence", "There is no induction.json"),
         ("timings.json", "timings", "probe and fit12.5 s"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -92,13 +93,19 @@ def as_html(table: Table, width: int = 80) -> str:
     for section in table.sections:
         lines.append("<tbody>")
         if section.title:
-            lines.append(f'<tr class="section"><th scope="rowgroup" colspan="{len(table.columns)}">{escape(section.title)}</th></tr>')
+            title = f"<span>{escape(section.title)}</span>"
+            lines.append(f'<tr class="section"><th scope="rowgroup" colspan="{len(table.columns)}">{title}</th></tr>')
         for row in section.rows:
             entries = zip(_labelled(section, row), table.columns, strict=True)
             lines.append(f"<tr>{''.join(cell(item, column) for item, column in entries)}</tr>")
         lines.append("</tbody>")
-    notes = [f"<li>{escape(note)}</li>" for note in table.notes]
+    notes = [f"<li>{html_text(note)}</li>" for note in table.notes]
     return "\n".join([*lines, "</table></div>", *(["<ul>", *notes, "</ul>"] if notes else [])]) + "\n"
+
+
+def html_text(text: str) -> str:
+    """A sentence for a page; what stands in backticks is code there."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def as_json(table: Table, width: int = 80) -> str:

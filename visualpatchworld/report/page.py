@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from visualpatchworld import __version__
+from visualpatchworld.bench.render import html_text
 
 HERE = Path(__file__).parent
 REPORT = "report.html"
@@ -29,7 +31,7 @@ def render(template: str, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"figure": figure, "duration": duration}
+    environment.filters |= {"figure": figure, "duration": duration, "sentence": lambda text: Markup(html_text(text))}
     style = (HERE / "style.css").read_text(encoding="utf-8")
     return environment.get_template(template).render(style=style, version=__version__, **values)
 
