@@ -10,15 +10,13 @@ import visualpatchworld as vpw
 world = vpw.load_domain("puck")
 print(world, "\n")
 
-print("Which form explains short experiments?")
-print(vpw.probe(world), "\n")
-
 traces = vpw.collect(world, episodes=15, seed=0)
 found = vpw.induce(world, traces)
+print("Which form explains short experiments?")
+print(found.evidence, "\n")
 print(found, "\n")
 
-simulator = world.constants  # the answer, which induction was not told
-print(f"True: push {simulator.push} m/s^2, friction {simulator.friction} m/s^2, a step of 0.1 s\n")  # pyright: ignore
+print("The answer, which induction was not told:", world.constants, "\n")
 
 print(found.program.text)
 print(vpw.evaluate(world, found.program, traces, tasks=10))

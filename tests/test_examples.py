@@ -1,0 +1,109 @@
+"""The examples run, stay short, and show what they say they show."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import test_domain_contract
+
+from visualpatchworld.domain import Domain, load_domain
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+SCRIPTS = sorted([*EXAMPLES.glob("*.py"), EXAMPLES / "own_domain" / "run.py"])
+CONTRACT = [
+    function
+    for name, function in vars(test_domain_contract).items()
+    if name.startswith("test_") and list(inspect.signature(function).parameters) == ["domain"]
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled(tmp_path_factory: pytest.TempPathFactory):
+    """What one example has compiled, the next one need not: most of them are about the same world."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path_factory.mktemp("compiled")))
+        patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        yield
+
+
+def run(name: str, folder: Path) -> str:
+    """What an example prints, run as a reader would run it, from anywhere."""
+    environment = {key: value for key, value in os.environ.items() if key != "VPW_DOMAINS"}
+    done = subprocess.run([sys.executable, str(EXAMPLES / name)], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def percents(text: str) -> list[float]:
+    return [float(value) for value in re.findall(r"success +([\d.]+) %", text)]
+
+
+def test_each_is_short_and_tested_here():
+    tests = Path(__file__).read_text(encoding="utf-8")
+    for script in SCRIPTS:
+        assert len(script.read_text(encoding="utf-8").splitlines()) < 80, script
+        assert f'"{script.relative_to(EXAMPLES)}"' in tests, script
+
+
+def test_induce_and_plan(tmp_path: Path):
+    said = run("induce_and_plan.py", tmp_path)
+    assert "linear+border-and-wall: 27 of 27 probes" in said and "def step(state, action):" in said
+    assert percents(said)[0] >= 90
+
+
+def test_an_edit_shows_in_rollouts_and_plans(tmp_path: Path):
+    said = run("edit_a_program.py", tmp_path)
+    errors = [float(value) for value in re.findall(r"after 25 steps +([\d.e+-]+) px", said)]
+    assert errors[0] < 1e-3 < 1 < min(errors[1:])
+    induced, _, through_walls = percents(said)
+    assert induced > through_walls
+
+
+def test_a_program_needs_no_package(tmp_path: Path):
+    said = run("program_alone.py", tmp_path)
+    nearest = re.search(r"within ([\d.]+) px", said)
+    assert nearest is not None and float(nearest[1]) < 16
+
+
+def test_a_log_ranks_the_forms(tmp_path: Path):
+    said = run("from_a_log.py", tmp_path)
+    ranked = re.findall(r"px after 25 steps: (\S+)", said)
+    assert ranked[0] == "linear+border-and-wall" and len(ranked) == 3
+    assert re.search(r"DOOR_MARGIN = .* not determined by the data", said)
+
+
+def test_a_changed_world_needs_a_new_program(tmp_path: Path):
+    said = run("changed_world.py", tmp_path)
+    old, new = percents(said)
+    assert new >= old + 30
+    assert "DOOR_Y = 49.0  ->  170.0" in said
+
+
+def test_own_planner_arrives_in_both_worlds(tmp_path: Path):
+    said = run("own_planner.py", tmp_path)
+    distances = [float(value) for value in re.findall(r"world: ([\d.]+) px", said)]
+    assert len(distances) == 2 and max(distances) < 16
+
+
+def test_a_domain_of_ones_own_is_found_and_understood(tmp_path: Path):
+    said = run("own_domain/run.py", tmp_path)
+    assert "push+dry: 6 of 6 probes" in said
+    assert re.search(r"FRICTION = 0\.6\b", said) and percents(said)[0] >= 90
+
+
+@pytest.fixture
+def puck(monkeypatch: pytest.MonkeyPatch) -> Domain:
+    monkeypatch.setenv("VPW_DOMAINS", str(EXAMPLES / "own_domain"))
+    from visualpatchworld.registry import register
+
+    register()
+    return load_domain("puck")
+
+
+@pytest.mark.parametrize("holds", CONTRACT, ids=lambda function: function.__name__)
+def test_a_domain_of_ones_own_keeps_the_contract(holds, puck: Domain):
+    holds(puck)
