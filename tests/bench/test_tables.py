@@ -16,7 +16,10 @@ from visualpatchworld.bench.tables import find_tables, make_table
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 
-IDS = ["main", "envs", "hybrid-cost", "induction", "ablation", "sim-assist", "landscape", "cube-ladder", "reacher-metrics", "multiseed"]
+IDS = [
+    "main", "envs", "cases", "hybrid-cost", "induction", "ablation", "sim-assist", "perception", "landscape", "cube-ladder",
+    "reacher-metrics", "two-room-landscape", "multiseed",
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -266,6 +269,61 @@ def test_a_ladder_of_one_domain(tmp_path: Path):
     add_exhibit(folder, "audit", {"rmse": {"block_m": 0.0031}}, domain="cube", method="tool")
     ours = row(made("cube-ladder", folder), "Tool+Induced")
     assert [text for text, _ in ours.values()] == ["Tool+Induced", "80", "80", "0.0031", "66", "0.08"]
+
+
+def test_cases_show_how_far_programs_stray_and_things_move(tmp_path: Path):
+    folder = tmp_path / "results"
+    add(folder, share(50, 50), domain="reacher")
+    add(folder, share(25, 50), domain="reacher", method="worldcoder", program="ccc", written_by="small, 8 calls")
+    steps = {"mean": [0.01] * 12 + [9.0] * 13, "median": [0.001] * 25, "p90": [0.1] * 25}
+    add_exhibit(folder, "rollout", {"rollout_error": {"finger_m": steps}}, domain="reacher")
+    astray = {"rollout_error": {"finger_m": {**steps, "mean": [0.5] * 11 + [None] * 14}}}
+    add_exhibit(folder, "rollout", astray, domain="reacher", method="worldcoder", written_by="small, 8 calls")
+    add_exhibit(folder, "rollout", {"rollout_error": {"finger_m": {**steps, "mean": [7] * 25}}}, domain="reacher", source="elsewhere")
+    moved = {"true_sum": 140.4, "predicted_sum": 138.04, "not_finite": 0}
+    add_exhibit(folder, "motion", {"motion": {"block_px": moved}}, domain="pusht")
+    table = made("cases", folder)
+    ours = [entry.text for entry in table.sections[0].rows[0]]
+    assert ours == ["Oracle+Induced", "0.01", "100", "138", "140.4", "-"]
+    rival = [entry.text for entry in table.sections[0].rows[1]]
+    assert rival == ["WorldCoder", "not finite", "50", "-", "-", "-"]
+    assert table.sections[0].rows[0][1].detail == "median 0.001"
+    paper = next(entries for entries in table.sections[1].rows if entries[0].text == "GIF-MCTS")
+    assert [(entry.text, entry.detail) for entry in paper[3:]] == [("4722", "unstable"), ("140.4", ""), ("0", "")]
+    assert "vpw exhibit" not in told(table)
+
+
+def test_cases_without_exhibits_tell_how_to_measure_them(folder: Path):
+    assert "`vpw exhibit rollout reacher --results DIR`" in told(made("cases", folder))
+    assert "`vpw exhibit motion pusht --results DIR`" in told(made("cases", folder))
+
+
+def test_perception_has_the_audits_and_says_what_no_model_looked_at(folder: Path):
+    audit = {"precision": 0.9951, "recall": 1.0, "rmse": {"puck_m": 0.0123, "puck_vx": 0.1}, "frames": 500, "seconds_per_frame": 0.0124}
+    add_exhibit(folder, "audit", audit, method="tool")
+    table = made("perception", folder)
+    assert [text for text, _ in row(table, "Slider").values()] == ["Slider", "tool", "0.995", "1", "puck_m 0.012, puck_vx 0.1", "500", "12"]
+    assert [entry.text for entry in table.sections[0].rows if entry[1].text == "vlm" for entry in entry[2:]] == ["-"] * 20
+    assert "vlm was not measured: it needs a model" in told(table)
+    assert "`vpw exhibit audit DOMAIN --results DIR` measures the tool path: pusht, tworoom, cube, reacher." in told(table)
+    quoted = [tuple(entry.text for entry in entries[:3]) for entries in table.sections[1].rows]
+    assert ("Cube", "tool", "0.67") in quoted and ("PushT", "vlm", "-") in quoted
+    assert table.measured[0]["rmse"] == audit["rmse"]
+
+
+def test_a_landscape_stands_with_the_success_that_it_leads_to(tmp_path: Path):
+    folder = tmp_path / "results"
+    add(folder, share(49, 50), solved=5, domain="tworoom")
+    assert "`vpw exhibit smoothness tworoom --results DIR`" in told(made("two-room-landscape", folder))
+    merit = {"agreement": 0.985, "gap": None, "engine_step": 0.49, "program_step": 0.48, "regret": 0.0}
+    data = {"merit": merit, "beside": ["wall"], "episode": 51, "step": 3, "horizon": 25}
+    add_exhibit(folder, "smoothness", data, domain="tworoom")
+    table = made("two-room-landscape", folder)
+    assert [entry.text for entry in table.sections[0].rows[0]] == ["Oracle+Induced", "98", "96"]
+    assert [entry.text for entry in table.sections[1].rows[0]] == ["Oracle+Induced", "97.8", "-"]  # 44 of 45
+    assert [entries[1].text for entries in table.sections[2].rows] == ["0.985", "-", "0.49", "0.48", "0"]
+    assert "episode 51, step 3, beside wall; 25 steps ahead; program aaa" in told(table)
+    assert "vpw exhibit" not in told(table)
 
 
 def test_every_id_is_found_and_others_are_refused(tmp_path: Path):

@@ -27,10 +27,11 @@ def measure(subject: Subject) -> Measured:
     for name, quantity in subject.domain.quantities.items():
         by_step = quantity(predicted, windows.truths)
         by_step = np.where(np.isfinite(by_step), by_step, np.inf)
-        errors[name] = {
-            "mean": plain(by_step.mean(axis=0)),
-            "median": plain(np.median(by_step, axis=0)),
-            "p90": plain(np.percentile(by_step, 90, axis=0)),
-        }
+        with np.errstate(invalid="ignore"):  # between two infinite errors lies no number
+            errors[name] = {
+                "mean": plain(by_step.mean(axis=0)),
+                "median": plain(np.median(by_step, axis=0)),
+                "p90": plain(np.percentile(by_step, 90, axis=0)),
+            }
     failed = int((~np.isfinite(predicted)).any(axis=(1, 2)).sum())
     return Measured({"horizon": HORIZON, "windows": len(windows), "not_finite": failed, "rollout_error": errors})

@@ -94,7 +94,12 @@ def transition(data: Mapping[str, Any]) -> str:
 def _draw_picture(axis: Axes, exhibit: Exhibit) -> None:
     axis.imshow(exhibit.pictures["before"], interpolation="nearest")
     for places in exhibit.data["pixels"].values():
-        for moment, look in (("after", {"color": BLUE, "linewidth": 3.5}), ("predicted", {"color": VERMILION, "linewidth": 1.5})):
+        for moment, look in (("after", {"color": BLUE, "linewidth": 2.5}), ("predicted", {"color": VERMILION, "linewidth": 1.0})):
             if None not in (*places["before"], *places[moment]):
-                axis.annotate("", places[moment], places["before"], arrowprops={"arrowstyle": "->", "shrinkA": 0, "shrinkB": 0, **look})
+                axis.annotate(
+                    "",
+                    places[moment],
+                    places["before"],
+                    arrowprops={"arrowstyle": "->", "mutation_scale": 7, "shrinkA": 0, "shrinkB": 0, **look},
+                )
     axis.set_axis_off()
