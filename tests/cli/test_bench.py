@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import toy_program
 from baselines.conftest import CHATTER, RIGHT
 from cli.conftest import Vpw
 from scripted_server import scripted
@@ -68,6 +69,32 @@ def test_baselines_from_a_model_s_answers_to_the_table_and_again(vpw: Vpw, out: 
     assert [cell["method"] for cell in json.loads(again)["cells"]] == ["worldcoder"]
     assert [sentence.split(": no")[0] for sentence in json.loads(again)["missing"]] == ["slider (slider) cwm-game"]
     assert contents(out / "results") == before
+
+
+def test_a_job_is_only_started_for_a_cell_that_is_not_whole(vpw: Vpw, out: Path, monkeypatch: pytest.MonkeyPatch):
+    program = out / "programs" / "slider" / "world_model.py"
+    program.parent.mkdir(parents=True)
+    program.write_text(toy_program.RIGHT.text)
+    monkeypatch.setitem(SUITES, "smoke", replace(SUITES["smoke"], tasks=2))
+    arguments = ("bench", "smoke", "--out", out, "--domain", "slider", "--json")
+    first = json.loads(vpw(*arguments))
+    started: list[str] = []
+
+    def refuse(command: Sequence[str], logs: Path, title: str) -> dict[str, Any]:
+        started.append(title)
+        raise WorkerFailed("not now")
+
+    monkeypatch.setattr(jobs, "run_job", refuse)
+    assert json.loads(vpw(*arguments)) == first
+    assert started == []
+    (hybrid,) = (out / "results").glob("*-hybrid-*.jsonl")
+    hybrid.write_text(hybrid.read_text().splitlines(keepends=True)[0])
+    _, again, _ = vpw.run(*arguments)
+    assert [cell["score"] for cell in json.loads(again)["cells"]] == ["induced"]
+    assert started == ["slider (slider): oracle + hybrid, seed 42"]
+    program.write_text(f"{toy_program.RIGHT.text}\n# edited\n")
+    vpw.run(*arguments)
+    assert len(started) == 3
 
 
 def test_what_fails_is_told_and_the_rest_is_done(vpw: Vpw, out: Path):

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from visualpatchworld.bench.suite import SUITES
 from visualpatchworld.cli._options import AsJson
-from visualpatchworld.cli._show import progress, show
+from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.domain import find_domains
 from visualpatchworld.errors import UnknownName, VpwError, WorkerFailed
 
@@ -44,6 +44,7 @@ def bench(
     """
     from visualpatchworld.baselines.record import PROGRAM
     from visualpatchworld.bench.jobs import Job, Source, Writer, run_jobs
+    from visualpatchworld.bench.kept import kept_reports
     from visualpatchworld.bench.suite import cells, exhibits, find_suite, sources
     from visualpatchworld.output import make_folder
 
@@ -72,12 +73,18 @@ def bench(
     unwritten, failures = _make(wanted, writer, folders["logs"])
     made = {source for source in wanted if source.is_made}
     reports: dict[str, list[dict[str, Any]]] = {}
-    for what, jobs in {"exhibits": exhibits(chosen, given, folders["results"]), "cells": cells(chosen, given)}.items():
-        possible: list[Job] = [job for job in jobs if job.source in made]
-        with progress(run_jobs(possible, folders["results"], folders["logs"], workers), what, len(possible)) as ended:
+    planned = [job for job in cells(chosen, given) if job.source in made]
+    with working(f"cells of '{suite}'") as stage:
+        stage("looking up what is there")
+        kept = kept_reports(planned, folders["results"])
+    measured = [job for job in exhibits(chosen, given, folders["results"]) if job.source in made]
+    missing_jobs: dict[str, list[Job]] = {"exhibits": [*measured], "cells": [job for job in planned if job not in kept]}
+    for what, jobs in missing_jobs.items():
+        with progress(run_jobs(jobs, folders["results"], folders["logs"], workers), what, len(jobs)) as ended:
             rows = list(ended)
         failures += [row for row in rows if isinstance(row, WorkerFailed)]
         reports[what] = [row for row in rows if not isinstance(row, WorkerFailed)]
+    reports["cells"] = [*kept.values(), *reports["cells"]]
     missing = [*(f"{title}: {NO_WRITER}." for title in unwritten), *map(str, failures)]
     show({"suite": suite, "out": str(out), **reports, "missing": missing}, as_json, _table(reports["cells"]), _told(unwritten, failures))
     if failures:

@@ -47,14 +47,14 @@ def plan(
 
     Example: vpw plan DOMAIN --program world_model.py
     """
-    from visualpatchworld.baselines.record import read_record
+    from visualpatchworld.baselines.written import read_written
     from visualpatchworld.bench.measure import Request
     from visualpatchworld.cli._compiled import keep_compiled
     from visualpatchworld.cli._planned import planned
     from visualpatchworld.cli._success import success_list
     from visualpatchworld.output import make_folder
     from visualpatchworld.plan.scorer import RolloutScorer
-    from visualpatchworld.program.program import Program, load_program, read_program
+    from visualpatchworld.program.program import load_program
     from visualpatchworld.program.sandbox_rollouts import sandboxed_rollouts
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
@@ -72,13 +72,11 @@ def plan(
     if sandbox and video is not None:
         raise VpwError("--video imagines with the program in this process; leave it out with --sandbox.")
     names, action_dim = world.scene.state_space.names, world.layout.action.width
-    record = read_record(program.parent) if sandbox and program is not None else None
-    if program is None or (record is not None and record.program is None):
-        model = None
-    else:
-        model = Program(read_program(program), program) if sandbox else load_program(program, world.scene.state_space, action_dim)
-    # Someone may have edited what a model wrote; then it is not the model's any more.
-    written_by = record.label if record is not None and record.program == (model.text if model else None) else ""
+    model, written_by = None, ""
+    if program is not None and sandbox:
+        model, written_by = read_written(program)
+    elif program is not None:
+        model = load_program(program, world.scene.state_space, action_dim)
     constants = world.constants.varied(changes(vary))
     folder = make_folder(results or Path("runs") / world.name / "results")
     if traces is not None:
