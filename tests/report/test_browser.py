@@ -84,7 +84,7 @@ def test_the_page_of_a_run(run_page: Path, width: int, dark: bool):
 def test_failed_tasks_come_first(run_page: Path):
     text = run_page.read_text(encoding="utf-8")
     assert re.findall(r"<figcaption>task (\d)", text) == ["3", "1"]
-    assert "goal not met within 1 steps" in text
+    assert "goal not met within 1 step" in text
 
 
 def test_the_page_of_the_paper(tmp_path: Path):

@@ -80,7 +80,7 @@ def test_every_task_is_a_mark_with_the_floors_below(folder: Path):
     made = page(folder)
     tasks = [[title for title in made.titles(kind) if title.startswith("task")] for kind in ("good", "bad", "start")]
     assert [len(titles) for titles in tasks] == [4 + 1, 1 + 5 + 4, 3]
-    assert "task 3: not solved within 1 steps" in tasks[1]
+    assert "task 3: not solved within 1 step" in tasks[1]
     assert "Of the 5 tasks that are not solved at their start, 80 % are solved." in made.said("success")
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import imageio.v3 as iio
 
 from visualpatchworld.bench.cell import Cell, Outcome
-from visualpatchworld.report.page import data_url
+from visualpatchworld.report.page import data_url, in_steps
 from visualpatchworld.scene.picture import as_data_url
 
 MOST_BYTES = 10_000_000  # of films in a page; what would go beyond is left out and named
@@ -28,9 +28,9 @@ class Film:
 
     @property
     def ending(self) -> str:
-        if self.success is None:
+        if self.steps is None:
             return "not measured"
-        return f"goal met after {self.steps} steps" if self.success else f"goal not met within {self.steps} steps"
+        return f"goal met after {in_steps(self.steps)}" if self.success else f"goal not met within {in_steps(self.steps)}"
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,18 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from markupsafe import Markup
 
-from visualpatchworld.domain import Domain
+from visualpatchworld.bench.film import ways_in
 from visualpatchworld.errors import VpwError
 from visualpatchworld.report.run import Run
 from visualpatchworld.scene.calibrate import calibration_path, extractor
 from visualpatchworld.scene.picture import as_data_url
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
 from visualpatchworld.scene.tool.part import Sighting
-from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
+from visualpatchworld.simulator import FRAME_SIZE_PX
 from visualpatchworld.trace.split import for_tasks
 
 NUM_HUES = 5  # that the style sheet has for outlines
+RING_PX = 6.0
 LABEL_PX = (48.0, 10.0)  # room that a name takes in the frame
 
 
@@ -29,7 +30,7 @@ class Moment:
     frame: str  # a data URL
     lines: Markup
     graph: SceneGraph
-    outlined: bool
+    names: tuple[str, ...]  # of what is marked in the frame
 
     @property
     def objects(self) -> list[tuple[SceneObject, str]]:
@@ -47,9 +48,10 @@ def moment(run: Run) -> Moment:
         world.reset(seed=0)
     picture = world.render().astype(np.uint8)
     graph = run.domain.scene.oracle(world.observe(), run.constants, step=0)
-    sighting = _seen(run.domain, run.constants, picture)
+    sighting = _seen(run, world.observe(), picture)
     moving = [item.name for item in graph.objects if not item.fixed]
-    return Moment(as_data_url(picture), _lines(sighting, moving), graph, bool(sighting.outlines))
+    marked = tuple(name for name in moving if name in sighting.outlines)
+    return Moment(as_data_url(picture), _lines(sighting, moving), graph, marked)
 
 
 def numbers(item: SceneObject) -> str:
@@ -62,11 +64,15 @@ def numbers(item: SceneObject) -> str:
     return ", ".join(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in parts.items())
 
 
-def _seen(domain: Domain, constants: Constants, picture: UInt8[np.ndarray, "h w 3"]) -> Sighting:
-    """Outlines where this look of the world was calibrated before; calibrating takes longer than a page is worth."""
-    if not calibration_path(domain, constants).is_file():
+def _seen(run: Run, state: Float[np.ndarray, " S"], picture: UInt8[np.ndarray, "h w 3"]) -> Sighting:
+    """Outlines where this look of the world was calibrated before, since that takes longer than a page is worth; else rings at places."""
+    if calibration_path(run.domain, run.constants).is_file():
+        return extractor(run.domain, run.constants).see(picture)
+    if not calibration_path(run.domain, run.domain.constants).is_file():
         return Sighting()
-    return extractor(domain, constants).see(picture)
+    turn = np.linspace(0, 2 * np.pi, 25)
+    ring = RING_PX * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    return Sighting(outlines={name: (way[0] + ring,) for name, way in ways_in(run.domain)(state[None]).items()})
 
 
 def _lines(sighting: Sighting, names: list[str]) -> Markup:

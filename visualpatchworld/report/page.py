@@ -31,7 +31,7 @@ def render(template: str, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"figure": figure, "duration": duration, "sentence": lambda text: Markup(html_text(text))}
+    environment.filters |= {"figure": figure, "duration": duration, "steps": in_steps, "sentence": lambda text: Markup(html_text(text))}
     style = (HERE / "style.css").read_text(encoding="utf-8")
     return environment.get_template(template).render(style=style, version=__version__, **values)
 
@@ -53,3 +53,8 @@ def duration(seconds: float) -> str:
     if seconds < 1:
         return f"{1000 * seconds:.3g} ms"
     return f"{seconds:.3g} s" if seconds < 120 else f"{seconds / 60:.1f} min"
+
+
+def in_steps(count: int) -> str:
+    """A number of steps in words."""
+    return "1 step" if count == 1 else f"{count} steps"
