@@ -52,7 +52,7 @@ class Found:
 
     def unsolved(self) -> Entry:
         """Success over tasks that were not solved at their start."""
-        return Entry(number(self.summary.success_unsolved) if self.summary else MISSING)
+        return Entry(number(self.summary.success_unsolved) + "*" * self.no_program if self.summary else MISSING)
 
     def record(self) -> dict[str, Any]:
         """The fields of `vpw plan --json`, for one seed or several."""
