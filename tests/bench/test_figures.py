@@ -109,6 +109,14 @@ def test_rollout_lines_are_those_of_the_exhibits(folder: Path):
     }  # fmt: skip
 
 
+def test_a_legend_has_every_method_that_any_panel_shows(folder: Path):
+    add_exhibit(folder, "rollout", {"horizon": 3, "rollout_error": {"block_px": ERRORS}}, domain="pusht", method="poe-world")
+    (legend,) = made("rollout-error", folder).legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "PoE-World, median", "PoE-World, 90th percentile", "induced, median", "induced, 90th percentile", "WorldCoder, median",
+    ]  # fmt: skip
+
+
 def test_motion_is_summed_and_what_is_not_finite_does_not_move(folder: Path):
     axis = panel(made("block-motion", folder), "PushT: block_px")
     assert lines(axis) == {"true": [1, 3, 6], "induced": [1, 1, 3.5]}
@@ -122,7 +130,7 @@ def test_landscapes_are_in_units_of_the_engines_range(folder: Path):
     shown = lines(panel(figure, "cost, dashed line"))
     assert shown["engine"] == pytest.approx([0, 0, 10 / 12])
     assert shown["program"] == pytest.approx([0, 0, 5 / 12])
-    pictures = [np.asarray(axis.images[0].get_array()) for axis in (panel(figure, "engine"), panel(figure, "program"))]
+    pictures = [np.asarray(axis.images[0].get_array()) for axis in (panel(figure, "engine, dark is cheap"), panel(figure, "program"))]
     assert np.ptp(pictures[0]) == pytest.approx(1) and np.ptp(pictures[1]) == pytest.approx(0.5)
 
 

@@ -60,6 +60,12 @@ def panels(count: int, *, columns: int = 2, height_in: float = 2.6, **options: A
     return figure, axes
 
 
+def shared_legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    """One legend below all panels, for whatever any of them shows."""
+    shown = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    figure.legend(shown.values(), shown, loc="outside lower center", ncols=3)
+
+
 def domain_order(names: Sequence[str]) -> list[str]:
     """Names of domains as the main table has them, then the others."""
     known = list(load_quoted()["main"].rows[0]["success"])

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from matplotlib.figure import Figure
 
-from visualpatchworld.bench.figures._style import BLACK, domain_order, methods_of, nothing, panels
+from visualpatchworld.bench.figures._style import BLACK, domain_order, methods_of, nothing, panels, shared_legend
 from visualpatchworld.bench.quoted import load_quoted
 from visualpatchworld.bench.results import Results
 
@@ -38,6 +38,5 @@ def figure(results: Results) -> Figure:
         axis.set_ylim(0, min(axis.get_ylim()[1], MOST * true[-1]))
         axis.set_xlabel(f"step of episode {first.data['motion'][quantity]['episode']}")
         axis.set_ylabel("moved so far")
-    handles, labels = axes[0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=4)
+    shared_legend(drawn, axes)
     return drawn

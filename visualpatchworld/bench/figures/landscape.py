@@ -38,7 +38,7 @@ def _draw_row(part: SubFigure, exhibit: Exhibit) -> None:
         return
     axes = part.subplots(1, 3, width_ratios=(1, 1, 1.1))
     along, line = steepest_line(engine)
-    for axis, costs, title in ((axes[0], engine, "engine"), (axes[1], program, "program")):
+    for axis, costs, title in ((axes[0], engine, "engine, dark is cheap"), (axes[1], program, "program")):
         axis.imshow(costs.T, origin="lower", extent=(-1, 1, -1, 1), vmin=0, vmax=1, cmap=COLORS, aspect="equal", interpolation="nearest")
         draw_line = axis.axhline if along == 0 else axis.axvline
         draw_line(action[line], color="white", linestyle="--", linewidth=1)

@@ -12,6 +12,7 @@ from visualpatchworld.bench.figures._style import BLUE, VERMILION, WIDTH_IN, dom
 from visualpatchworld.bench.results import Results
 
 TITLE = "Scene graphs of the tool path and of the oracle, drawn on the pictures that were read"
+MOST_ERRORS = 3  # in a title; the table has all
 LOOKS = {"oracle": {"color": BLUE, "linewidth": 3.5, "alpha": 0.6}, "tool": {"color": VERMILION, "linewidth": 1.3}}
 
 
@@ -26,7 +27,7 @@ def figure(results: Results) -> Figure:
     side = WIDTH_IN / columns
     drawn = Figure(figsize=(WIDTH_IN, (side + 0.35) * len(audits) + 0.4), layout="constrained")
     for part, audit in zip(drawn.subfigures(len(audits), 1, squeeze=False)[:, 0], audits, strict=True):
-        errors = ", ".join(f"{name} {error:.2g}" for name, error in audit.data["rmse"].items())
+        errors = ", ".join(f"{name} {error:.2g}" for name, error in list(audit.data["rmse"].items())[:MOST_ERRORS])
         part.suptitle(f"{audit.title}: RMSE {errors}", x=0.01, ha="left", fontsize=10, fontweight="bold")
         axes = part.subplots(1, columns, squeeze=False)[0]
         for axis, name in zip(axes, audit.pictures, strict=False):

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from visualpatchworld.bench.exhibits import Exhibit
-from visualpatchworld.bench.figures._style import domain_order, methods_of, nothing, panels
+from visualpatchworld.bench.figures._style import domain_order, methods_of, nothing, panels, shared_legend
 from visualpatchworld.bench.results import Results
 
 EXACT = 1e-9  # below this the scale is linear, so that 0 has a place
@@ -33,8 +33,7 @@ def figure(results: Results) -> Figure:
         _draw(axis, quantity, sorted(shown, key=lambda exhibit: list(looks).index(exhibit.method)), looks)
     for axis in axes[-2:]:
         axis.set_xlabel("steps ahead")
-    handles, labels = axes[0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside lower center", ncols=4)
+    shared_legend(drawn, axes)
     return drawn
 
 
