@@ -63,7 +63,7 @@ def test_a_job_that_fails_says_why_and_leaves_the_others_be(tmp_path: Path):
     bad, good = scripted("oracle", "import sys; sys.exit('No program there.')"), scripted("tool", "print('{\"n\": 2}')")
     failure, report = run_jobs([bad, good], tmp_path, tmp_path, workers=1)
     assert isinstance(failure, WorkerFailed) and report == {"n": 2}
-    assert str(failure).startswith("'one (one): oracle + induced, seed 42' failed: No program there. (see ")
+    assert str(failure).startswith("'one: oracle + induced, seed 42' failed: No program there. (see ")
     assert Path(str(failure).split("(see ")[1].rstrip(")")).read_text() == "No program there.\n"
 
 

@@ -67,7 +67,7 @@ def test_baselines_from_a_model_s_answers_to_the_table_and_again(vpw: Vpw, out: 
         "give --endpoint URL and --model NAME; going on with what is there.\n"
     )
     assert [cell["method"] for cell in json.loads(again)["cells"]] == ["worldcoder"]
-    assert [sentence.split(": no")[0] for sentence in json.loads(again)["missing"]] == ["slider (slider) cwm-game"]
+    assert [sentence.split(": no")[0] for sentence in json.loads(again)["missing"]] == ["slider cwm-game"]
     assert contents(out / "results") == before
 
 
@@ -91,7 +91,7 @@ def test_a_job_is_only_started_for_a_cell_that_is_not_whole(vpw: Vpw, out: Path,
     hybrid.write_text(hybrid.read_text().splitlines(keepends=True)[0])
     _, again, _ = vpw.run(*arguments)
     assert [cell["score"] for cell in json.loads(again)["cells"]] == ["induced"]
-    assert started == ["slider (slider): oracle + hybrid, seed 42"]
+    assert started == ["slider: oracle + hybrid, seed 42"]
     program.write_text(f"{toy_program.RIGHT.text}\n# edited\n")
     vpw.run(*arguments)
     assert len(started) == 3
@@ -106,9 +106,7 @@ def test_what_fails_is_told_and_the_rest_is_done(vpw: Vpw, out: Path):
     code, shown, said = vpw.run("bench", "baselines", "--out", out, "--domain", "slider", "--method", "cwm-game", "--method", "worldcoder")
     assert code == 2
     assert "worldcoder" in shown and "0* [0, 56]" in shown and "cwm-game: oracle" in shown
-    assert said.startswith(
-        "1 of the suite's jobs failed, the others are done; the first: 'slider (slider) cwm-game: oracle + induced, seed 42'"
-    )
+    assert said.startswith("1 of the suite's jobs failed, the others are done; the first: 'slider cwm-game: oracle + induced, seed 42'")
     assert "is no record of a search" in said
 
 

@@ -44,7 +44,8 @@ class Source:
 
     @property
     def title(self) -> str:
-        return " ".join([f"{self.domain} ({self.traces.stem})", *(part for part in (self.sketch, self.rival) if part)])
+        other = f"({self.traces.stem})" if self.traces.stem != self.domain else None
+        return " ".join(part for part in (self.domain, other, self.sketch, self.rival) if part)
 
     @property
     def method(self) -> str:
