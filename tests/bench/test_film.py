@@ -103,8 +103,10 @@ def test_films_can_be_watched(tmp_path: Path, toy: Domain):
         domain=toy, constants=toy.constants, vary={}, method="vpw", program=RIGHT, observe="oracle", score="induced", episodes=episodes,
         source="toy", count=6, offset=10, seed=4, metric="at_goal",
     )  # fmt: skip
-    paths = list(write_films(tmp_path, request, count=1))
+    wanted = [task.number for task in request.tasks if not request.meets(task.start, task.goal)][-1]
+    paths = list(write_films(tmp_path, request, 1, first=[wanted]))
     assert [path.suffix for path in paths] == [".mp4", ".gif"]
+    assert wanted > 0 and all(path.stem.endswith(f"task{wanted:02d}") for path in paths)
     assert sorted(tmp_path.iterdir()) == sorted(paths)
     film, gif = iio.imread(paths[0], plugin="FFMPEG"), iio.imread(paths[1], plugin="pillow")
     assert film.shape[1:] == gif.shape[1:] == (SCALE * FRAME_SIZE_PX + CAPTION_PX, SCALE * FRAME_SIZE_PX, 3)

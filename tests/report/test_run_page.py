@@ -2,14 +2,17 @@
 
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from bench.made_results import add
 from report.made_run import TEXT, induction, make_run
 
 from visualpatchworld.bench.cell import BadResults
 from visualpatchworld.errors import UnknownName
+from visualpatchworld.report import film
 from visualpatchworld.report.run import NoRun
 from visualpatchworld.report.run_page import write_report
 
@@ -154,6 +157,29 @@ def test_a_program_that_does_not_run_is_shown_and_told(folder: Path, text: str):
     made = page(folder)
     assert " ".join(text.split()) in made.said("program")
     assert "world_model.py:" in made.said("foresight")
+
+
+def test_results_that_are_no_plan_of_this_program(folder: Path):
+    shutil.rmtree(folder / "results")
+    add(folder / "results", [True], method="engine", score="simulator", program="")
+    assert "No plan has been measured yet" in page(folder).said("success")
+    (folder / "results" / "broken.jsonl").write_text('{"cell": 1}\n')
+    made = page(folder)
+    assert "broken.jsonl" in made.said("success")
+    assert "push+free" in made.said("evidence")
+
+
+def test_films_of_failed_tasks_come_first_and_stay_when_there_are_too_many(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    films = folder / "films"
+    films.mkdir()
+    for task in (1, 2, 3):
+        (films / f"slider-vpw-oracle-induced-42-task{task:02d}.mp4").write_bytes(b"film" * 100)
+    (films / "slider-vpw-tool-induced-42-task03.mp4").write_bytes(b"of another condition")
+    assert re.findall(r"task (\d): goal", page(folder).said("success")) == ["3", "1", "2"]
+    monkeypatch.setattr(film, "MOST_CHARACTERS", 1500)
+    said = page(folder).said("success")
+    assert re.findall(r"task (\d): goal", said) == ["3", "1"]
+    assert "slider-vpw-oracle-induced-42-task02.mp4" in said
 
 
 def test_nothing_of_a_file_becomes_markup(folder: Path):

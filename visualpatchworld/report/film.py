@@ -13,7 +13,7 @@ from visualpatchworld.bench.cell import Cell, Outcome
 from visualpatchworld.report.page import data_url, in_steps
 from visualpatchworld.scene.picture import as_data_url
 
-MOST_BYTES = 10_000_000  # of films in a page; what would go beyond is left out and named
+MOST_CHARACTERS = 12_000_000  # of films in a page; what would go beyond is left out and named
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Film:
 
 @dataclass(frozen=True)
 class Films:
-    """The films of one cell, failures first, and the names of those that were too large to take along."""
+    """The films of one cell, failures first, and the names of those that are too large to take along or cannot be read."""
 
     shown: tuple[Film, ...]
     left_out: tuple[str, ...]
@@ -45,19 +45,22 @@ def films_of(paths: Sequence[Path], cell: Cell, outcomes: Sequence[Outcome]) -> 
     """The films of a cell's tasks, as `vpw plan --video` names them."""
     begins = f"{cell.domain}-{cell.method}-{cell.observe}-{cell.score}-{cell.seed}-task"
     ended = {outcome.task: outcome for outcome in outcomes}
-    films, left_out, size = [], [], 0
-    for path in paths:
-        number = re.fullmatch(re.escape(begins) + r"(\d+)", path.stem)
-        if number is None:
-            continue
-        size += path.stat().st_size
-        if size > MOST_BYTES:
+    numbered = [(int(found[1]), path) for path in paths if (found := re.fullmatch(re.escape(begins) + r"(\d+)", path.stem))]
+    shown, left_out, size = [], [], 0
+    for task, path in sorted(numbered, key=lambda item: (item[0] not in ended or ended[item[0]].success, item[0])):
+        outcome = ended.get(task)
+        known = (None, None) if outcome is None else (outcome.success, outcome.steps)
+        try:
+            film = Film(task, *known, data_url(path, "video/mp4"), _still(path.with_suffix(".gif")))
+        except OSError:
             left_out.append(path.name)
             continue
-        outcome = ended.get(int(number[1]))
-        known = (None, None) if outcome is None else (outcome.success, outcome.steps)
-        films.append(Film(int(number[1]), *known, data_url(path, "video/mp4"), _still(path.with_suffix(".gif"))))
-    return Films(tuple(sorted(films, key=lambda film: (film.success is not False, film.task))), tuple(left_out))
+        size += len(film.url) + len(film.still)
+        if size <= MOST_CHARACTERS:
+            shown.append(film)
+        else:
+            left_out.append(path.name)
+    return Films(tuple(shown), tuple(left_out))
 
 
 def _still(gif: Path) -> str:

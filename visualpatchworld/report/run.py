@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from visualpatchworld.bench.results import NoResults, Results, read_results
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.program.program import Program, read_program
+from visualpatchworld.program.program import BadProgram, Program, read_program
 from visualpatchworld.report.measured import Measured, measured_with
 from visualpatchworld.report.record import BadRecord, InductionRecord, read_induction
 from visualpatchworld.simulator import Constants
@@ -31,6 +32,11 @@ class Run:
     folder: Path
     domain: Domain
 
+    @property
+    def name(self) -> str:
+        """The folder as commands in a page call it: by its last name, since a page travels."""
+        return shlex.quote(self.folder.resolve().name)
+
     @cached_property
     def induction(self) -> InductionRecord:
         return read_induction(self.folder / INDUCTION)
@@ -40,35 +46,39 @@ class Run:
         """The program's text; a page shows it and foresees with it in the sandbox, but never runs it here."""
         path = self.folder / PROGRAM
         if not path.is_file():
-            raise NoRun(f"There is no {PROGRAM}; `vpw run {self.domain.name} --out {self.folder.name}` writes it.")
+            raise NoRun(f"There is no {PROGRAM}; `vpw run {self.domain.name} --out {self.name}` writes it.")
         return Program(read_program(path), Path(PROGRAM))
 
     @cached_property
     def traces(self) -> Traces:
         path = self.folder / EPISODES
         if not path.is_file():
-            raise NoRun(f"There is no {EPISODES}; `vpw run {self.domain.name} --out {self.folder.name}` collects episodes.")
+            raise NoRun(f"There is no {EPISODES}; `vpw run {self.domain.name} --out {self.name}` collects episodes.")
         return read_traces(path, self.domain)
 
     @cached_property
     def results(self) -> Results:
-        """All results of the folder, or `NoResults`."""
-        results = read_results(self.folder)
-        if not any(result.cell.score != "none" for result in results.results):
-            raise NoResults(
-                f"No plan has been measured yet; `vpw plan {self.domain.name} --program {self.folder.name}/{PROGRAM} "
-                f"--results {self.folder.name}/results --video {self.folder.name}/films` does that."
-            )
-        return results
+        """The results of the folder that are of this domain."""
+        found = read_results(self.folder)
+        return replace(found, results=tuple(result for result in found.results if result.cell.domain == self.domain.name))
 
     @cached_property
     def measured(self) -> list[Measured]:
-        """What was measured with the program as it stands; with whatever program was measured where it was not."""
-        return self.measured_as_it_stands or measured_with(self.results.results, None)
+        """What was measured with the program as it stands, else with whatever program was; `NoResults` where nothing was."""
+        found = self.measured_as_it_stands or measured_with(self.results.results, None)
+        if not found:
+            raise NoResults(
+                f"No plan has been measured yet; `vpw plan {self.domain.name} --program {self.name}/{PROGRAM} "
+                f"--results {self.name}/results --video {self.name}/films` does that."
+            )
+        return found
 
     @cached_property
     def measured_as_it_stands(self) -> list[Measured]:
-        return measured_with(self.results.results, self.program.hash)
+        try:
+            return measured_with(self.results.results, self.program.hash)
+        except (NoRun, BadProgram):
+            return []  # there is no program to compare with
 
     @property
     def edited(self) -> bool:

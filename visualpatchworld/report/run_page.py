@@ -136,8 +136,8 @@ def _varied(run: Run) -> dict[str, Any]:
 
 
 def _commands(run: Run) -> list[str]:
-    """What to type to get the same again; folders by their last name, since a page travels."""
-    name, folder = run.domain.name, shlex.quote(run.folder.resolve().name)
+    """What to type to get the same again."""
+    name, folder = run.domain.name, run.name
     vary = "".join(f" --vary {shlex.quote(f'{key}={value}')}" for key, value in _varied(run).items())
     settings = _settings(run)
     if settings is None:
