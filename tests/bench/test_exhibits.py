@@ -11,9 +11,9 @@ from toy_program import BREAKS_LEFTWARDS, OBEYS, RIGHT, STATE
 
 from visualpatchworld.bench.cell import BadResults
 from visualpatchworld.bench.exhibits import Exhibit, find_exhibits, measure_exhibit, read_exhibits, write_exhibit
-from visualpatchworld.bench.exhibits._programs import find_programs
-from visualpatchworld.bench.exhibits._subject import Subject
 from visualpatchworld.bench.exhibits.smoothness import compare
+from visualpatchworld.bench.programs import find_programs
+from visualpatchworld.bench.subject import Subject
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.program.program import Program

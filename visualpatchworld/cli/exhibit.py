@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from visualpatchworld.cli._options import AsJson, DomainName, Seed
-from visualpatchworld.cli._show import progress, show
+from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.cli.plan import TASK_EPISODES, TASK_EPISODES_SEED
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
@@ -37,11 +37,9 @@ def exhibit(
 
     Example: vpw exhibit rollout DOMAIN --program world_model.py --traces episodes.h5 --results runs/bench
     """
-    from visualpatchworld.baselines.record import read_record
     from visualpatchworld.bench.exhibits import find_exhibits, measure_exhibit, write_exhibit
-    from visualpatchworld.bench.exhibits._programs import find_programs
-    from visualpatchworld.bench.exhibits._subject import Subject
-    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.bench.programs import MethodProgram, find_programs
+    from visualpatchworld.bench.subject import Subject
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
 
@@ -58,31 +56,29 @@ def exhibit(
         with progress(collect(world, world.constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED), "episodes", TASK_EPISODES) as new:
             constants, episodes, episodes_seed = world.constants, tuple(new), TASK_EPISODES_SEED
     if kinds[kind] != "program":
-        subjects = [(kinds[kind], None, False)]
+        measured = [MethodProgram(kinds[kind])]
     elif program is not None:
-        subjects = [(method, program, sandbox)]
+        measured = [MethodProgram(method, program, sandbox)]
     else:
-        subjects = [(found.method, found.path, found.sandboxed) for found in find_programs(folder.parent / "programs", world.name, source)]
-        if not subjects:
+        measured = find_programs(folder.parent / "programs", world.name, source)
+        if not measured:
             raise VpwError(f"There is no program of '{source}' in '{folder.parent / 'programs'}'; give --program FILE.py.")
     written = []
-    with progress(subjects, kind, len(subjects)) as each:
-        for name, path, sandboxed in each:
-            model = None if path is None else Program(read_program(path), path)
-            record = read_record(path.parent) if path is not None and sandboxed else None
+    with working(f"{kind} of {source}") as stage:
+        for item in measured:
+            stage(item.method)
             subject = Subject(
                 domain=world,
                 constants=constants,
                 episodes=episodes,
                 episodes_seed=episodes_seed,
                 source=source,
-                method=name,
-                program=model,
-                sandboxed=sandboxed,
-                # Someone may have edited what a model wrote; then it is not the model's any more.
-                written_by=record.label if record is not None and model is not None and record.program == model.text else "",
+                method=item.method,
+                program=item.program,
+                sandboxed=item.sandboxed,
+                written_by=item.written_by,
                 seed=seed,
                 frames=frames,
             )
             written.append(str(write_exhibit(folder, measure_exhibit(kind, subject))))
-    show({"kind": kind, "domain": world.name, "source": source, "methods": [name for name, _, _ in subjects], "files": written}, as_json)
+    show({"kind": kind, "domain": world.name, "source": source, "methods": [item.method for item in measured], "files": written}, as_json)

@@ -6,15 +6,15 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING
 
-from visualpatchworld.bench.exhibits._exhibit import Exhibit, exhibit_path, read_exhibits, write_exhibit
+from visualpatchworld.bench.exhibit import Exhibit, read_exhibits, write_exhibit
 from visualpatchworld.bench.source import source_title
 from visualpatchworld.bench.versions import versions
 from visualpatchworld.errors import UnknownName
 
 if TYPE_CHECKING:  # reading exhibits needs nothing that measures
-    from visualpatchworld.bench.exhibits._subject import Subject
+    from visualpatchworld.bench.subject import Subject
 
-__all__ = ["Exhibit", "exhibit_path", "find_exhibits", "measure_exhibit", "read_exhibits", "write_exhibit"]
+__all__ = ["Exhibit", "find_exhibits", "measure_exhibit", "read_exhibits", "write_exhibit"]
 
 
 def find_exhibits() -> dict[str, str]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.bench.exhibits._subject import Subject
+from visualpatchworld.bench.subject import Subject
 from visualpatchworld.induce.errors_by_horizon import predict
 from visualpatchworld.induce.windows import Windows
 from visualpatchworld.program.sandbox_rollouts import sandboxed_rollouts

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from visualpatchworld.bench.exhibits._exhibit import Measured
+from visualpatchworld.bench.exhibit import Measured
 from visualpatchworld.bench.exhibits._outlines import outlines
-from visualpatchworld.bench.exhibits._subject import Subject, plain
+from visualpatchworld.bench.subject import Subject, plain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.scene.audit import RECENT, Moment, audit, read_moments
 from visualpatchworld.scene.calibrate import SEED, extractor

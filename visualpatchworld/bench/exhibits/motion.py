@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from visualpatchworld.bench.exhibits._exhibit import Measured
+from visualpatchworld.bench.exhibit import Measured
 from visualpatchworld.bench.exhibits._foresight import Foresee, foresight
-from visualpatchworld.bench.exhibits._subject import Subject, plain
+from visualpatchworld.bench.subject import Subject, plain
 from visualpatchworld.domain import Quantity
 from visualpatchworld.induce.windows import Windows
 from visualpatchworld.trace.episode import Episode

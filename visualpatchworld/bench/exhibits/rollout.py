@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from visualpatchworld.bench.exhibits._exhibit import Measured
+from visualpatchworld.bench.exhibit import Measured
 from visualpatchworld.bench.exhibits._foresight import foresight
-from visualpatchworld.bench.exhibits._subject import Subject, plain
+from visualpatchworld.bench.subject import Subject, plain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induce.windows import cut_windows
 

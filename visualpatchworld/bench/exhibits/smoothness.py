@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.bench.exhibits._exhibit import Measured
+from visualpatchworld.bench.exhibit import Measured
 from visualpatchworld.bench.exhibits._foresight import foresight
-from visualpatchworld.bench.exhibits._subject import Subject, plain
 from visualpatchworld.bench.results import OFFSET
+from visualpatchworld.bench.subject import Subject, plain
 from visualpatchworld.bench.suite import MAIN_SEED
 from visualpatchworld.bench.task import draw_tasks
 from visualpatchworld.induce.windows import Windows

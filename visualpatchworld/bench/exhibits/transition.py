@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from visualpatchworld.bench.exhibits._exhibit import Measured
+from visualpatchworld.bench.exhibit import Measured
 from visualpatchworld.bench.exhibits._foresight import foresight
-from visualpatchworld.bench.exhibits._subject import Subject, plain
 from visualpatchworld.bench.film import ways_in
+from visualpatchworld.bench.subject import Subject, plain
 from visualpatchworld.induce.windows import Windows
 from visualpatchworld.trace.episode import Episode
 

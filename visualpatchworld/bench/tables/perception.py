@@ -11,6 +11,7 @@ from visualpatchworld.bench.results import Results
 from visualpatchworld.bench.table import MISSING, Column, Entry, Section, Table, number, quote, words
 from visualpatchworld.bench.tables._notes import require
 from visualpatchworld.domain import load_domain
+from visualpatchworld.scene.audit import SAME_PX
 
 PATHS = ("oracle", "tool", "vlm")
 
@@ -41,7 +42,8 @@ def table(results: Results, quoted: Quoted) -> Table:
             Section(f"Quoted, not measured here: {quoted.source}", told, quoted=True),
         ),
         notes=(
-            "Precision and recall: of the objects that are reported, and of those that are to be seen, the share found within 8 pixels.",
+            "Precision and recall: of the objects that are reported, and of those that are to be seen, "
+            f"the share found within {SAME_PX:g} pixels.",
             "RMSE is over frames in which nothing was hidden, in the unit that its name ends with; the oracle reads the simulator: 0.",
             *([f"`vpw exhibit audit DOMAIN --results {results.out}` measures the tool path: {', '.join(missing)}."] if missing else []),
             "vlm was not measured: it needs a model; `vpw scene DOMAIN IMAGE.png --via vlm --endpoint URL --model NAME` asks one.",

@@ -27,16 +27,15 @@ MERITS = {
 
 
 def table(results: Results, quoted: Quoted) -> Table:
-    """Success by condition with the paper's beside it, then how every measured landscape compares with the engine's."""
-    exhibits, data = results.exhibits_of("smoothness"), quoted.data
+    """Success by condition with the paper's beside it, then how the landscape of each method compares with the engine's."""
+    data = quoted.data
+    exhibits = [exhibit for exhibit in results.exhibits_of("smoothness") if exhibit.domain == data["domain"]]
     if not exhibits:
         require(results)
     place = next(place for place in places(results, [data["domain"]]) if place.domain.name == data["domain"])
     found = {key: find(results, place, Query(observe=observe, score=score)) for key, (observe, score) in CONDITIONS.items()}
     success = [(words(condition_title(*CONDITIONS[key])), item.score(), quote(data[key])) for key, item in found.items()]
     unsolved = [(words(condition_title(*CONDITIONS[key])), item.unsolved(), quote(None)) for key, item in found.items()]
-    own = [exhibit for exhibit in exhibits if exhibit.domain == data["domain"]]
-    others = [exhibit for exhibit in exhibits if exhibit.domain != data["domain"]]
     return Table(
         id=quoted.id,
         title=f"{place.domain.title}: the scoring landscape beside a wall",
@@ -44,14 +43,14 @@ def table(results: Results, quoted: Quoted) -> Table:
         sections=(
             Section(f"Success, {place.title}", tuple(success)),
             Section(f"Success, {place.title}, only tasks not solved at their start", tuple(unsolved)),
-            *(Section(f"Landscape, {exhibit.title}, {exhibit.method}", _rows(exhibit)) for exhibit in (*own, *others)),
+            *(Section(f"Landscape, {exhibit.title}, {exhibit.method}", _rows(exhibit)) for exhibit in exhibits),
         ),
         notes=(
             *notes(results, list(found.values()), quoted, "main"),
-            *map(_start, (*own, *others)),
+            *map(_start, exhibits),
             "Costs are over a grid of actions, each held for a whole plan, in units of the engine's range over that grid: the best action "
             "costs 0, and a step of 1 between neighbours is a cliff.",
-            *([] if own else [f"`vpw exhibit smoothness {data['domain']} --results {results.out}` measures the landscape."]),
+            *([] if exhibits else [f"`vpw exhibit smoothness {data['domain']} --results {results.out}` measures the landscape."]),
             f"The paper's program is a {data['induced_model']}; it has no figure of a landscape, but (quoted) a mean distance of "
             f"{number(data['mean_goal_distance_px'])} px from the goal, with a success radius of {number(data['success_radius_px'])} px.",
         ),
