@@ -76,7 +76,10 @@ class Domain:
 
 
 def find_domains() -> dict[str, Path]:
-    """Name and folder of every domain: the bundled ones, then those in the folders of VPW_DOMAINS."""
+    """Name and folder of every domain: the bundled ones, then those in the folders of VPW_DOMAINS.
+
+    Example: `print(*vpw.find_domains())`
+    """
     roots = [Path(path) for path in _bundled.__path__]
     roots += [Path(path) for path in os.environ.get(DOMAINS_VARIABLE, "").split(os.pathsep) if path]
     found: dict[str, Path] = {}
@@ -88,7 +91,10 @@ def find_domains() -> dict[str, Path]:
 
 
 def load_domain(name: str) -> Domain:
-    """The domain of that name; its engine is imported only now."""
+    """The domain of that name, bundled or in a folder of VPW_DOMAINS; its engine is imported only now.
+
+    Example: `world = vpw.load_domain(name); print(world)`
+    """
     found = find_domains()
     if name not in found:
         raise UnknownName("domain", name, found)

@@ -30,6 +30,8 @@ def compile_rollouts(program: Program) -> BatchRollout:
     """A function from one state and K action sequences to the states after each action, in single precision.
 
     On a CPU, JAX runs such code mostly on one core; `spread_over_cores` before the first use of JAX gives it a device per core.
+
+    Example: `states = vpw.compile_rollouts(program)(state, actions)` with a state (S) and actions (K H A) gives states (K H S).
     """
     dynamics = program.bind("jax")
     run = jax.jit(_over_devices(jax.vmap(lambda state, actions: rollout(dynamics, state, actions), in_axes=(None, 0)), num_shared=1))

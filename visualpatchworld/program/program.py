@@ -38,7 +38,10 @@ class Dynamics(NamedTuple):
 
 @dataclass(frozen=True)
 class Program:
-    """Python text that defines constants, a `State` named tuple and `step(state, action) -> State`."""
+    """Python text that defines constants, a `State` named tuple and `step(state, action) -> State`.
+
+    Example: `print(program)`, `program.edited({"DRAG": 0.2})`, `State, step = program.bind("numpy")`
+    """
 
     text: str
     path: Path | None = None
