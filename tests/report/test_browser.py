@@ -32,6 +32,10 @@ FIND = """<script>addEventListener("load", async () => {
     films: films.map(film => [film.readyState, film.duration, film.videoWidth]),
     dark: getComputedStyle(document.body).backgroundColor, width: innerWidth, needed: document.documentElement.scrollWidth,
   };
+  // No browser window is as narrow as a phone, so the page is: what reaches beyond it must be inside a box that scrolls.
+  document.body.style.width = "360px";
+  const apart = [...document.querySelectorAll("main *")].filter(item => !item.parentElement.closest(".scroll"));
+  found.widest = Math.max(...apart.map(item => item.getBoundingClientRect().right));
   const told = document.createElement("pre");
   told.id = "found";
   told.textContent = JSON.stringify(found);
@@ -78,6 +82,7 @@ def test_the_page_of_a_run(run_page: Path, width: int, dark: bool):
     assert found["images"] == [224]
     assert [(ready >= 2, round(duration, 1), wide) for ready, duration, wide in found["films"]] == [(True, 1.2, 64)] * 2
     assert found["needed"] <= found["width"]
+    assert found["widest"] <= 360
     assert (found["dark"] == "rgb(22, 25, 29)") is dark
 
 
@@ -93,6 +98,7 @@ def test_the_page_of_the_paper(tmp_path: Path):
     assert found["wrong"] == found["asked"] == found["console"] == []
     assert all(found["images"])
     assert found["needed"] <= found["width"]
+    assert found["widest"] <= 360
 
 
 def test_a_page_that_asks_for_something_would_be_found_out(run_page: Path, tmp_path: Path):
