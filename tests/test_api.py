@@ -109,6 +109,10 @@ def test_bad_input_gets_one_sentence(world: Domain, traces: Traces, found: Induc
         vpw.induce(other, traces)
     with pytest.raises(vpw.VpwError, match="No metric 'at_gaol'"):
         vpw.evaluate(world, found.program, traces, metric="at_gaol")
+    with pytest.raises(vpw.VpwError, match=r"No way to score 'induce'\. Found: hybrid, induced, simulator"):
+        vpw.evaluate(world, found.program, traces, score="induce")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(vpw.VpwError, match="at least one task"):
+        vpw.evaluate(world, found.program, traces, tasks=0)
     with pytest.raises(vpw.VpwError, match="No episode has 400 steps"):
         vpw.rollout_errors(world, found.program, traces, horizon=400)
     with pytest.raises(vpw.VpwError, match="no numbers to fit to"):

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_args
 
 import jax
 import numpy as np
@@ -21,7 +21,7 @@ from visualpatchworld.bench.evaluation import Evaluation
 from visualpatchworld.bench.film import write_films
 from visualpatchworld.bench.measure import Request, measure, measure_floors
 from visualpatchworld.domain import Domain
-from visualpatchworld.errors import BadTrace, UnknownName
+from visualpatchworld.errors import BadTrace, UnknownName, VpwError
 from visualpatchworld.induce.blackbox import black_box
 from visualpatchworld.induce.episodes import induce_from
 from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_horizon
@@ -40,6 +40,7 @@ from visualpatchworld.trace.read import read_traces
 from visualpatchworld.trace.split import for_fitting, for_tasks
 from visualpatchworld.trace.write import write_traces
 
+SCORES: tuple[Score, ...] = ("induced", "hybrid", "simulator")
 Plan = Callable[..., Float[np.ndarray, "H A"]]
 
 
@@ -154,8 +155,15 @@ def evaluate(
     Example: `print(vpw.evaluate(world, found.program, traces, tasks=20))`
     """
     metric = metric or next(iter(domain.metrics))
-    if metric not in domain.metrics:
-        raise UnknownName("metric", metric, domain.metrics)
+    for kind, name, known in (
+        ("metric", metric, domain.metrics),
+        ("way to score", score, SCORES),
+        ("way to observe", observe, get_args(Observe)),
+    ):
+        if name not in known:
+            raise UnknownName(kind, name, known)
+    if tasks < 1 or offset < 1:
+        raise VpwError(f"Ask for at least one task, with its goal at least one step ahead, not for {tasks} with goals {offset} ahead.")
     request = Request(
         domain=domain,
         constants=_of(domain, traces).constants,
