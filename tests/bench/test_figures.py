@@ -144,6 +144,17 @@ def test_success_bars_are_the_scores_with_intervals_and_floors(folder: Path):
     assert floors == {10, 20}
 
 
+def test_a_rivals_bars_say_who_wrote_its_programs(folder: Path):
+    def told() -> tuple[list[str], list[str]]:
+        figure = made("success", folder)
+        ticks = [label.get_text() for label in panel(figure, "Slider").get_yticklabels()]
+        return ticks[5:], [text.get_text() for text in figure.legends[0].get_texts()][4:]
+
+    assert told() == (["WorldCoder"], ["code baselines: small, 8 calls"])
+    add(folder, share(30, 50), method="worldcoder", program="ddd", written_by="large, 50 calls")
+    assert told() == (["WorldCoder (1)", "WorldCoder (2)"], ["code baselines (1): large, 50 calls", "code baselines (2): small, 8 calls"])
+
+
 def test_quoted_bars_are_hatched(folder: Path):
     axis = panel(made("success", folder), "PushT")
     hatched = {patch.get_hatch() is not None: patch.get_width() for patch in axis.patches if patch.get_width() == 22}  # pyright: ignore

@@ -28,7 +28,8 @@ def figure(results: Results) -> Figure:
         raise nothing(results, "planning", f"vpw bench main --out {results.out}")
     main = load_quoted()["main"].rows
     where = [place for place in places(results, list(main[0]["success"])) if place.source]
-    rows = [{**_conditions(results, place), **_rivals(results, place, main)} for place in where]
+    models = _models(results, main)
+    rows = [{**_conditions(results, place), **_rivals(results, place, main, models)} for place in where]
     drawn, axes = panels(len(where), height_in=0.42 * max(map(len, rows)) + 0.6)
     for axis, place, found in zip(axes, where, rows, strict=True):
         _draw(axis, place, found)
@@ -38,8 +39,17 @@ def figure(results: Results) -> Figure:
         Line2D([], [], color=BLACK, linestyle=FLOORS["zero"], linewidth=1.2, label="floor: zero actions"),
         Line2D([], [], color=BLACK, linestyle=FLOORS["random"], linewidth=1.2, label="floor: random actions"),
     ]
+    told = {label: label or "a model that was not recorded" for label in models}
+    handles += [Patch(facecolor=SKY, label=f"code baselines{mark}: {told[label]}") for label, mark in models.items()]
     drawn.legend(handles=handles, loc="outside lower center", ncols=2)
     return drawn
+
+
+def _models(results: Results, main: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Who wrote the rivals' programs, each with a mark for its rows where there are several."""
+    rivals = {row.get("baseline") for row in main} - {None}
+    labels = sorted({result.cell.written_by for result in results.results if result.cell.method in rivals})
+    return {label: f" ({i})" if len(labels) > 1 else "" for i, label in enumerate(labels, start=1)}
 
 
 def _conditions(results: Results, place: Place) -> dict[str, tuple[Found, float | None]]:
@@ -54,17 +64,19 @@ def _conditions(results: Results, place: Place) -> dict[str, tuple[Found, float 
     }
 
 
-def _rivals(results: Results, place: Place, main: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Found, float | None]]:
+def _rivals(
+    results: Results, place: Place, main: Sequence[Mapping[str, Any]], models: Mapping[str, str]
+) -> dict[str, tuple[Found, float | None]]:
     """Rivals that were measured, each with what is quoted for it."""
-    written = sorted({(result.cell.method, result.cell.written_by) for result in results.results})
-    rivals = {row["baseline"]: row for row in main if row.get("baseline")}
+    measured = {(result.cell.method, result.cell.written_by) for result in results.results}
     return {
-        f"{rivals[method]['method']}" + (f"\\n{label}" if label else ""): (
-            find(results, place, Query(method=method, written_by=label, observe="oracle", score="induced")),
-            _quoted(rivals[method], place),
+        f"{row['method']}{mark}": (
+            find(results, place, Query(method=row["baseline"], written_by=label, observe="oracle", score="induced")),
+            _quoted(row, place),
         )
-        for method, label in written
-        if method in rivals
+        for label, mark in models.items()
+        for row in main
+        if (row.get("baseline"), label) in measured
     }
 
 
@@ -85,6 +97,8 @@ def _draw(axis: Axes, place: Place, found: Mapping[str, tuple[Found, float | Non
             axis.text(99, i - BAR / 2, "not measured", va="center", ha="right", fontsize=8, color=GREY)
         if quoted is not None:
             axis.barh(i + BAR / 2, quoted, BAR, facecolor="white", edgecolor=GREY, hatch=QUOTED_HATCH)
+            if quoted == 0:  # a bar of no length is easily taken for a missing one
+                axis.text(1, i + BAR / 2, "0", va="center", fontsize=8, color=GREY)
     for name, dashes in FLOORS.items():
         floor = next((getattr(item, name) for item, _ in found.values() if getattr(item, name)), None)
         if floor is not None:
