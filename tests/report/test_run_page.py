@@ -123,6 +123,9 @@ def test_an_edited_program_is_said_to_be_edited(folder: Path):
     made = page(folder)
     assert "edited after it was induced" in made.said("") and "edited sinceyes" in made.said("provenance")
     assert "measured with another version of the program" in made.said("success")
+    assert "success and films are not about it as it stands" in made.said("")
+    shutil.rmtree(folder / "results")
+    assert "success and films" not in page(folder).said("")
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def sections() -> dict[str, Section]:
         "errors": lambda run: error_charts(run.induction),
         "stretch": lambda run: _stretch(run),
         "measured": lambda run: run.measured,
-        "other_program": lambda run: not run.measured_as_it_stands,
+        "other_program": lambda run: run.measured != run.measured_as_it_stands,
         "films": lambda run: films_of(run.films, run.measured[0].result.cell, run.measured[0].result.outcomes),
         "stages": _stages,
         "facts": _facts,
