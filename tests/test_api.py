@@ -83,6 +83,17 @@ def test_traces_survive_a_file(tmp_path: Path, world: Domain, traces: Traces):
     np.testing.assert_allclose(read.episodes[3].states, traces.episodes[3].states, rtol=1e-6)
 
 
+def test_arrays_are_episodes(world: Domain, traces: Traces, found: Induction):
+    runs = [(episode.states, episode.actions[:-1]) for episode in traces.episodes]
+    again = vpw.traces_from_arrays(world, runs)
+    np.testing.assert_array_equal(again.episodes[2].engine_states, traces.episodes[2].engine_states)
+    assert vpw.rollout_errors(world, found.program, again) == vpw.rollout_errors(world, found.program, traces)
+    with pytest.raises(vpw.VpwError, match="an action between each two states"):
+        vpw.traces_from_arrays(world, [(runs[0][0], traces.episodes[0].actions)])
+    with pytest.raises(vpw.VpwError, match="Run 1 holds a value that is not finite"):
+        vpw.traces_from_arrays(world, [runs[0], (runs[0][0] * np.nan, runs[0][1])])
+
+
 def test_a_changed_world_is_that_of_its_traces(world: Domain, found: Induction):
     changed = vpw.collect(world, episodes=10, seed=3, vary={"push": 9.0})
     assert vpw.induce(world, changed, sketch="push+drag").program.hash != found.program.hash

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         probe,
         rollout_errors,
         save_traces,
+        traces_from_arrays,
     )
     from visualpatchworld.domain import find_domains, load_domain
     from visualpatchworld.errors import VpwError
@@ -43,6 +44,7 @@ __all__ = [
     "probe",
     "rollout_errors",
     "save_traces",
+    "traces_from_arrays",
 ]
 
 _ELSEWHERE = {

@@ -7,7 +7,7 @@ evaluating on them acts in it, so that a changed world need be named only where 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
@@ -34,6 +34,7 @@ from visualpatchworld.plan.scorer import InducedScorer, Situation
 from visualpatchworld.program import program as programs
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.schema import Source
+from visualpatchworld.trace.arrays import Run, episodes_of_arrays
 from visualpatchworld.trace.collect import collect as collected
 from visualpatchworld.trace.episode import Traces
 from visualpatchworld.trace.read import read_traces
@@ -59,6 +60,14 @@ def load_traces(domain: Domain, path: Path | str) -> Traces:
     Example: `traces = vpw.load_traces(world, "episodes.h5")`
     """
     return read_traces(Path(path), domain)
+
+
+def traces_from_arrays(domain: Domain, runs: Iterable[Run], *, vary: Mapping[str, object] | None = None) -> Traces:
+    """Episodes from arrays: for each run T + 1 states (in the order and units of the domain) and the T actions between them.
+
+    Example: `traces = vpw.traces_from_arrays(world, [(states, actions), ...])`
+    """
+    return episodes_of_arrays(domain, domain.constants.varied(vary or {}), runs)
 
 
 def save_traces(domain: Domain, traces: Traces, path: Path | str) -> Path:
