@@ -19,6 +19,7 @@ from visualpatchworld.report.foreseen import error_charts, stretch, stretch_char
 from visualpatchworld.report.listing import coloured, constant_rows
 from visualpatchworld.report.moment import moment
 from visualpatchworld.report.page import REPORT, Written, render
+from visualpatchworld.report.record import SettingsRecord
 from visualpatchworld.report.run import PROGRAM, Run, read_run
 
 Section = Callable[[Run], Any]
@@ -43,7 +44,7 @@ def sections() -> dict[str, Section]:
         "constants": lambda run: constant_rows(run.induction, run.domain),
         "edited": lambda run: run.edited,
         "errors": lambda run: error_charts(run.induction),
-        "stretch": lambda run: _stretch(run),
+        "stretch": _stretch,
         "measured": lambda run: run.measured,
         "other_program": lambda run: run.measured != run.measured_as_it_stands,
         "films": lambda run: films_of(run.films, run.measured[0].result.cell, run.measured[0].result.outcomes),
@@ -123,7 +124,7 @@ def _versions(path: Path) -> dict[str, str]:
         return {}
 
 
-def _settings(run: Run):
+def _settings(run: Run) -> SettingsRecord | None:
     try:
         return run.induction.settings
     except VpwError:
