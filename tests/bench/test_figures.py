@@ -104,6 +104,8 @@ def test_what_is_missing_is_one_sentence_with_the_command(name: str, tmp_path: P
 
 def test_rollout_lines_are_those_of_the_exhibits(folder: Path):
     shown = lines(panel(made("rollout-error", folder), "Slider: puck_m"))
+    mean = shown.pop("induced, mean")
+    assert mean[:2] == ERRORS["mean"][:2] and np.isnan(mean[2])  # an infinite mean is not drawn
     assert shown == {
         "induced, median": ERRORS["median"], "induced, 90th percentile": ERRORS["p90"], "WorldCoder, median": [1, 2, 3],
     }  # fmt: skip
@@ -113,7 +115,8 @@ def test_a_legend_has_every_method_that_any_panel_shows(folder: Path):
     add_exhibit(folder, "rollout", {"horizon": 3, "rollout_error": {"block_px": ERRORS}}, domain="pusht", method="poe-world")
     (legend,) = made("rollout-error", folder).legends
     assert [text.get_text() for text in legend.get_texts()] == [
-        "PoE-World, median", "PoE-World, 90th percentile", "induced, median", "induced, 90th percentile", "WorldCoder, median",
+        "PoE-World, median", "PoE-World, 90th percentile", "PoE-World, mean", "induced, median", "induced, 90th percentile",
+        "induced, mean", "WorldCoder, median",
     ]  # fmt: skip
 
 

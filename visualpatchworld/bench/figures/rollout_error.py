@@ -17,7 +17,7 @@ TITLE = "Open-loop error against the number of steps, on held-out episodes"
 
 
 def figure(results: Results) -> Figure:
-    """One panel per place and quantity, one line per method: medians, with the 90th percentile above ours."""
+    """One panel per place and quantity: every method's median, and of ours the mean, too, which a few bad rollouts can lift far above it."""
     exhibits = results.exhibits_of("rollout")
     if not exhibits:
         raise nothing(results, "rollouts", f"vpw exhibit rollout DOMAIN --results {results.out}")
@@ -45,7 +45,8 @@ def _draw(axis: Axes, quantity: str, exhibits: Sequence[Exhibit], looks: dict[st
         known = {name: [float("nan") if value is None else value for value in errors[name]] for name in ("median", "mean", "p90")}
         axis.plot(steps, known["median"], **{**look, "label": f"{look['label']}, median"})
         if exhibit is exhibits[0]:
-            axis.plot(steps, known["p90"], color=look["color"], linewidth=1.0, linestyle=":", label=f"{look['label']}, 90th percentile")
+            for name, title, dashes in (("p90", "90th percentile", ":"), ("mean", "mean", "--")):
+                axis.plot(steps, known[name], color=look["color"], linewidth=1.0, linestyle=dashes, label=f"{look['label']}, {title}")
     axis.set_yscale("symlog", linthresh=EXACT, linscale=0.5)
     highest = max(axis.get_ylim()[1], 1.0)
     axis.set_ylim(0, highest)
