@@ -17,7 +17,7 @@ TITLE = "Open-loop error against the number of steps, on held-out episodes"
 
 
 def figure(results: Results) -> Figure:
-    """One panel per place and quantity: every method's median, and of ours the mean, too, which a few bad rollouts can lift far above it."""
+    """One panel per place and quantity: every method's median, and of ours the mean, too, which a few bad rollouts may lift far above."""
     exhibits = results.exhibits_of("rollout")
     if not exhibits:
         raise nothing(results, "rollouts", f"vpw exhibit rollout DOMAIN --results {results.out}")
