@@ -26,6 +26,8 @@ FLOOR = 1e-9  # residuals smaller than this are rounding
 EXACT = 1e-5
 SCAN_POINTS = 48  # of a threshold's prior, in a scan of it
 SAME = 0.005  # costs closer than this share do not tell one place of a threshold from another
+SAME_PLACE = 0.01  # of a prior's range: trials that are this close in every constant are one
+SHARPEST = 1e-4  # of the typical motion: no field is taken to be read better than that
 DIGITS = 7  # of a constant in the text
 FEW_WINDOWS = 24  # enough to find the right valley
 DIFFERENCE = 1e-6  # of a constant's prior range, where the Jacobian comes from differences
@@ -43,6 +45,9 @@ class Stage:
     trials: int  # how many of the best trials so far take part
     rounds: int  # of least squares, each with a stricter idea of what is an outlier
     evaluations: int  # at most, in a round
+    # Of the largest residual: what is smaller is no outlier in the first round, even where most residuals are smaller still. A law that
+    # only few residuals tell of (a limit that is seldom met) is hardly ever found without.
+    no_outlier: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,12 @@ class Search:
 
 def quick_search_over(horizon: int) -> Search:
     """A search for a form that may be refuted: more starts, of which most are soon given up, and nothing that is slow to compile."""
-    first = (Stage(horizon=1, trials=24, rounds=1, evaluations=12), Stage(horizon=1, trials=8, rounds=2, evaluations=30))
-    return replace(search_over(horizon), first=first, draws_kept=3, exact=False)
+    search = search_over(horizon)
+    first = (
+        Stage(horizon=1, trials=24, rounds=1, evaluations=12, no_outlier=0.01),
+        Stage(horizon=1, trials=8, rounds=2, evaluations=30, no_outlier=0.01),
+    )
+    return replace(search, first=first, every_option=replace(search.every_option, no_outlier=0.01), draws_kept=3, exact=False)
 
 
 def search_over(horizon: int, *, draw_every_option: bool = True) -> Search:
@@ -112,31 +121,55 @@ def fit(
     search: Search,
     hints: Sequence[Values] = (),
     progress: Callable[[str], None] = lambda _: None,
+    *,
+    noisy: bool = False,
 ) -> Fit:
     """The constants whose rollouts stay closest to the training windows; among the last trials the best on held-out windows.
 
-    A hint is what another fit found for some of the constants: a start to try beside the draws from the priors.
+    A hint is what another fit found for some of the constants: a start to try beside the draws from the priors. Where states were read
+    with errors (`noisy`), fields that turn out to be read well come to count more than those that are not.
     """
     with jax.enable_x64(True):
-        model = _Model(program, constants, state_space, _weights(train, state_space), exact=search.exact)
-        few, many, judge = (_Loss(model, windows) for windows in (train.thinned(FEW_WINDOWS), train, held_out))
+        model = _Model(program, constants, state_space, exact=search.exact)
+        sets, weights = (train.thinned(FEW_WINDOWS), train, held_out), _weights(train, state_space)
+        few, many, judge = (_Loss(model, windows, weights) for windows in sets)
 
         def refine(loss: _Loss, trials: list[_Trial], stage: Stage) -> list[_Trial]:
             progress(f"horizon {stage.horizon}")
-            kept = sorted(trials, key=lambda trial: trial.cost)[: stage.trials]
-            return [_refine(model, loss, trial, stage) for trial in kept]
+            return [_refine(model, loss, trial, stage) for trial in _best(trials, stage.trials)]
+
+        def with_every_option(trials: list[_Trial]) -> list[_Trial]:
+            best = min(trials, key=lambda trial: trial.cost)
+            for _ in range(2):
+                trials = trials + refine(few, [_Trial(best.place, options) for options in model.option_sets], search.every_option)
+                before, best = best, min(trials, key=lambda trial: trial.cost)
+                if best.options == before.options:
+                    break  # otherwise once more: what belonged to the other option may belong to yet another
+            return trials
 
         trials = _draw(model, few, search, hints, rng)
         for stage in search.first:
             trials = refine(few, trials, stage)
-        # Twice: what the first pass makes of the other constants may well belong to another option.
-        for _ in range(2):
-            best = min(trials, key=lambda trial: trial.cost)
-            trials += refine(few, [_Trial(best.place, options) for options in model.option_sets], search.every_option)
+        trials = with_every_option(trials)
+        if noisy:
+            weights = _sharpened(weights, many.residuals(min(trials, key=lambda trial: trial.cost), 1))
+            few, many, judge = (_Loss(model, windows, weights) for windows in sets)
+            trials = with_every_option([replace(trial, cost=_log_cost(few.residuals(trial, 1))) for trial in trials])
         for stage in search.longer:
             trials = refine(many, trials, stage)
         ranked = sorted(trials, key=lambda trial: _log_cost(judge.residuals(trial)))
         return _finish(model, many, judge, ranked)
+
+
+def _best(trials: Sequence[_Trial], count: int) -> list[_Trial]:
+    """The best trials, of those in one place only the first: copies of one valley would crowd out the others."""
+    kept: list[_Trial] = []
+    for trial in sorted(trials, key=lambda trial: trial.cost):
+        if len(kept) < count and not any(
+            trial.options == other.options and np.all(np.abs(trial.place - other.place) < SAME_PLACE) for other in kept
+        ):
+            kept.append(trial)
+    return kept
 
 
 def _draw(model: _Model, loss: _Loss, search: Search, hints: Sequence[Values], rng: np.random.Generator) -> list[_Trial]:
@@ -158,14 +191,13 @@ def _draw(model: _Model, loss: _Loss, search: Search, hints: Sequence[Values], r
 class _Model:
     """A program's constants as places in the unit box of their priors, and its rollout residuals as functions of them."""
 
-    def __init__(self, program: Program, constants: Mapping[str, Constant], space: StateSpace, weights: np.ndarray, *, exact: bool):
+    def __init__(self, program: Program, constants: Mapping[str, Constant], space: StateSpace, *, exact: bool):
         self.choices = {name: constant for name, constant in constants.items() if constant.kind == "choice"}
         self.free = {name: constant for name, constant in constants.items() if constant.kind != "choice"}
         self.smooth = np.flatnonzero([constant.kind != "threshold" for constant in self.free.values()])
         self.steps = np.flatnonzero([constant.kind == "threshold" for constant in self.free.values()])
         self.option_sets = list(itertools.product(*(constant.options for constant in self.choices.values())))
         self._program = program
-        self._weights = jnp.asarray(weights)
         self._periods = jnp.array([field.period or jnp.inf for field in space])
         self.compiled_residuals = jax.jit(self._residuals, compiler_options=QUICK_COMPILE)
         self.compiled_jacobian = jax.jit(jax.jacfwd(self._residuals) if exact else self._differences, compiler_options=QUICK_COMPILE)
@@ -183,11 +215,11 @@ class _Model:
     def _residuals(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any) -> Float[Array, " R"]:
         """Differences of rollouts to the truth in units of the typical motion, angles the short way round."""
         dynamics = self._program.bind("jax", self.values(place, options))
-        starts, actions, truths = data
+        starts, actions, truths, weights = data
         predicted = jax.vmap(lambda start, action, truth: guided_rollout(dynamics, start, action, truth, look))(starts, actions, truths)
         delta = predicted - truths
         turns = jnp.where(jnp.isinf(self._periods), 0.0, jnp.round(delta / self._periods))
-        delta = (delta - jnp.where(turns == 0, 0.0, turns * self._periods)) * self._weights
+        delta = (delta - jnp.where(turns == 0, 0.0, turns * self._periods)) * weights
         # A rollout that ends in a non-finite number is as bad as can be, never quietly good.
         return jnp.where(jnp.isfinite(delta), jnp.clip(delta, -WORST, WORST), WORST).ravel()
 
@@ -206,10 +238,10 @@ class _Model:
 class _Loss:
     """A model's residuals on one set of windows, which a horizon cuts into shorter ones."""
 
-    def __init__(self, model: _Model, windows: Windows):
+    def __init__(self, model: _Model, windows: Windows, weights: Float[np.ndarray, " S"]):
         self._model = model
         self.length = windows.horizon
-        self._data = jax.tree.map(jnp.asarray, (windows.starts, windows.actions, windows.truths))
+        self._data = jax.tree.map(jnp.asarray, (windows.starts, windows.actions, windows.truths, weights))
 
     def _look(self, horizon: int | None) -> Bool[Array, " H"]:
         return jnp.asarray(np.arange(1, self.length + 1) % (horizon or self.length) == 0)
@@ -231,6 +263,12 @@ def _weights(windows: Windows, space: StateSpace) -> np.ndarray:
     scale = np.sqrt(np.mean(motion**2, axis=0))
     asked = np.array([field.predicted for field in space])
     return np.where(asked & (scale > 0), 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
+
+
+def _sharpened(weights: Float[np.ndarray, " S"], residuals: Float[np.ndarray, " R"]) -> Float[np.ndarray, " S"]:
+    """Weights in proportion to how well each field is read; nine of ten one-step residuals tell, since much may be at rest mostly."""
+    spread = np.maximum(np.quantile(np.abs(residuals.reshape(-1, len(weights))), 0.9, axis=0), SHARPEST)
+    return weights * np.min(spread[weights > 0], initial=1.0) / spread
 
 
 def _value(constant: Constant, place: Any) -> Any:
@@ -263,20 +301,18 @@ def _descend(model: _Model, loss: _Loss, trial: _Trial, stage: Stage) -> _Trial:
         place[model.smooth] = part
         return _Trial(place, trial.options)
 
-    soft = _softness(loss.residuals(trial, stage.horizon))
-    for _ in range(stage.rounds if len(model.smooth) else 0):
+    for number in range(stage.rounds if len(model.smooth) else 0):
         solution = least_squares(
             lambda part: loss.residuals(at(part), stage.horizon),
             np.clip(trial.place[model.smooth], 1e-6, 1 - 1e-6),
             jac=lambda part: loss.jacobian(at(part), stage.horizon)[:, model.smooth],  # pyright: ignore[reportArgumentType]
             bounds=(0.0, 1.0),
             loss="soft_l1",
-            f_scale=soft,
+            f_scale=_softness(loss.residuals(trial, stage.horizon), stage.no_outlier if number == 0 else 0.0),
             x_scale="jac",
             max_nfev=stage.evaluations,
         )
         trial = at(solution.x)
-        soft = _softness(loss.residuals(trial, stage.horizon))
     return _Trial(trial.place, trial.options, _log_cost(loss.residuals(trial, stage.horizon)))
 
 
@@ -285,10 +321,10 @@ def _log_cost(residuals: np.ndarray) -> float:
     return float(np.mean(np.log(EXACT + np.abs(residuals))))
 
 
-def _softness(residuals: np.ndarray) -> float:
+def _softness(residuals: np.ndarray, share_of_largest: float = 0.0) -> float:
     """The size beyond which a residual counts linearly: three quarters of those that are not zero are smaller."""
     sizes = np.abs(residuals[residuals != 0])
-    return max(float(np.quantile(sizes, 0.75)), FLOOR) if len(sizes) else FLOOR
+    return max(float(np.quantile(sizes, 0.75)), share_of_largest * float(np.max(sizes)), FLOOR) if len(sizes) else FLOOR
 
 
 def _scan(loss: _Loss, trial: _Trial, index: int, stage: Stage) -> _Trial:

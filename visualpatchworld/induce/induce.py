@@ -96,6 +96,7 @@ def induce(
         search_over(domain.horizon, draw_every_option=not hints),
         hints,
         lambda stage: progress(f"fit: {stage}"),
+        noisy=bool(reading_errors),
     )
     draft = emit(form, graph, found.values, found.errors)
     errors = errors_by_horizon(draft, held_out or train, domain, rng)
@@ -125,6 +126,7 @@ def choose_form(
         rng,
         lambda name: progress(f"probe: {name}"),
         thorough=thorough,
+        noisy=bool(reading_errors),
     )
 
 

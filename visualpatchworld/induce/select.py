@@ -103,11 +103,13 @@ def select(
     progress: Callable[[str], None] = lambda _: None,
     *,
     thorough: bool = False,
+    noisy: bool = False,
 ) -> Evidence:
     """Run every probe on the black box and hold the candidates of the family against what happened, simple ones first.
 
     A candidate that cannot win any more is set aside with the reason, unless `thorough`: one that has more constants than a candidate
     that explains every probe, and one that makes a choice which failed every probe that asks for it while another choice passed them all.
+    `noisy` says that the black box is read with errors.
     """
     recordings = tuple(box.run(probe) for probe in probes)
     graph = box.look()
@@ -126,7 +128,7 @@ def select(
         if reason:
             candidates.append(Candidate(sketch, len(parts_of(sketch).constants), 0, None, (), reason))
             continue
-        candidates.append(_try(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints))
+        candidates.append(_try(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy))
         hints = [best.fit.values for best in Evidence((), (), tuple(candidates)).ranked[:2] if best.fit is not None]
     return Evidence(judged, recordings, tuple(candidates))
 
@@ -157,13 +159,15 @@ def _try(
     tolerances: Mapping[str, float],
     rng: np.random.Generator,
     hints: Sequence[Mapping[str, float | int]],
+    *,
+    noisy: bool,
 ) -> Candidate:
     constants = parts_of(sketch).constants
     try:
         program = unfitted(sketch, graph)
     except BadGraph as error:
         return Candidate(sketch, len(constants), 0, None, (), str(error))
-    found = fit(program, constants, windows, windows, state_space, rng, quick_search_over(windows.horizon), hints)
+    found = fit(program, constants, windows, windows, state_space, rng, quick_search_over(windows.horizon), hints, noisy=noisy)
     predicted = predict(emit(sketch, graph, found.values, found.errors), windows)
     verdicts = []
     for i, probe in enumerate(probes):
