@@ -284,9 +284,12 @@ def _place(constant: Constant, value: float) -> float:
 
 
 def _refine(model: _Model, loss: _Loss, trial: _Trial, stage: Stage) -> _Trial:
-    """Descend in the smooth constants; where there are thresholds, scan each and descend again, since each shifts the other."""
+    """Descend in the smooth constants; where there are thresholds, scan each and descend again, since each shifts the other.
+
+    A stage of one round only sorts out the worst trials; it leaves thresholds where they are.
+    """
     trial = _descend(model, loss, trial, stage)
-    for _ in range(min(stage.rounds, 2) if len(model.steps) else 0):
+    for _ in range(2 if len(model.steps) and stage.rounds > 1 else 0):
         for i in model.steps:
             trial = _scan(loss, trial, int(i), stage)
         trial = _descend(model, loss, trial, stage)
