@@ -24,12 +24,12 @@ def probes(graph: SceneGraph, rng: np.random.Generator) -> tuple[Probe, ...]:
 
 
 def _free(graph: SceneGraph, rng: np.random.Generator, strength: float) -> Probe:
-    """Away from the block: a steady command, then none, then another."""
+    """Past the block, then no command, then about the way back: whoever only sees pictures must not lose sight of the agent."""
     block, angle = _block_pose(graph, rng)
     heading = rng.uniform(0, 2 * np.pi)
     away = block + _extent(graph) * 1.2 * _unit(heading)
-    turn = rng.uniform(-0.7, 0.7)
-    there, back = np.tile(strength * _unit(heading + turn), (3, 1)), np.tile(strength * _unit(heading - turn), (3, 1))
+    past = heading + rng.choice([-1, 1]) * np.pi / 2 + rng.uniform(-0.3, 0.3)
+    there, back = (np.tile(strength * _unit(way), (3, 1)) for way in (past, past + np.pi + rng.uniform(-0.3, 0.3)))
     actions = np.concatenate([there, np.zeros((2, 2)), back])
     return Probe(f"move freely, strength {strength:g}", "drive", _start(away, block, angle), actions)
 
