@@ -40,7 +40,7 @@ def table(results: Results, quoted: Quoted) -> Table:
 
 
 def induction_of(results: Results, item: Found) -> Mapping[str, Any]:
-    """The induction that wrote the measured program; where none was measured, the only one of its domain and method that there is."""
+    """The induction that wrote the measured program; where none was measured, that of its method from the domain's own episodes."""
     own = [induction for induction in results.inductions if induction["domain"] == item.place.domain.name]
     if item.parts:
         own = [induction for induction in own if induction["program_hash"] == item.parts[0].cell.program]
@@ -50,7 +50,7 @@ def induction_of(results: Results, item: Found) -> Mapping[str, Any]:
         own = [
             induction
             for induction in own
-            if bool(induction["candidates"]) == chosen and (chosen or induction["sketch"] == item.query.method)
+            if item.place.first and bool(induction["candidates"]) == chosen and (chosen or induction["sketch"] == item.query.method)
         ]
     return own[0] if own else {}
 
