@@ -5,7 +5,8 @@ import pytest
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
-from visualpatchworld.induce.fit import Fit, fit, quick_search_over, search_over
+from visualpatchworld.induce.fit import Fit, fit
+from visualpatchworld.induce.search import quick_search_over, search_over
 from visualpatchworld.induce.windows import Recording, Windows, beginnings, cut_windows, joined, recordings_of, split_recordings
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import parts_of, unfitted

@@ -12,8 +12,9 @@ from visualpatchworld.bench.condition import Condition, planning
 from visualpatchworld.bench.task import draw_tasks
 from visualpatchworld.domain import Domain
 from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_horizon, predict
-from visualpatchworld.induce.fit import fit, search_over
+from visualpatchworld.induce.fit import fit
 from visualpatchworld.induce.induce import HELD_OUT_SHARE, NUM_WINDOWS
+from visualpatchworld.induce.search import search_over
 from visualpatchworld.induce.windows import Recording, cut_windows, joined, recordings_of, split_recordings
 from visualpatchworld.plan.control import Attempt
 from visualpatchworld.plan.scorer import InducedScorer

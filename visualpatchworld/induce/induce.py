@@ -15,7 +15,8 @@ import numpy as np
 from visualpatchworld.domain import Domain
 from visualpatchworld.induce.blackbox import BlackBox
 from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_horizon
-from visualpatchworld.induce.fit import Fit, fit, search_over
+from visualpatchworld.induce.fit import Fit, fit
+from visualpatchworld.induce.search import search_over
 from visualpatchworld.induce.select import Evidence, select
 from visualpatchworld.induce.windows import Recording, beginnings, cut_windows, joined, split_recordings
 from visualpatchworld.program.program import Program

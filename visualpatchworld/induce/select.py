@@ -10,7 +10,8 @@ import numpy as np
 from visualpatchworld.errors import BadGraph
 from visualpatchworld.induce.blackbox import BlackBox
 from visualpatchworld.induce.errors_by_horizon import predict
-from visualpatchworld.induce.fit import Fit, fit, quick_search_over
+from visualpatchworld.induce.fit import Fit, fit
+from visualpatchworld.induce.search import quick_search_over
 from visualpatchworld.induce.windows import Recording, Windows
 from visualpatchworld.program.source import emit, parts_of, unfitted
 from visualpatchworld.scene.schema import SceneGraph
