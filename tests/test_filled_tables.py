@@ -38,7 +38,10 @@ def test_the_short_table_keeps_every_note(tmp_path: Path):
     assert len(text.splitlines()) < len(fill_tables.as_markdown(table).splitlines())
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/benchmark.md", "docs/quickstart.md", "docs/performance.md", "docs/induction.md", "docs/perception.md"])
+PAGES = ("README.md", *(f"docs/{name}.md" for name in ("benchmark", "quickstart", "performance", "induction", "perception")))
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_pages_show_the_committed_results(page: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(ROOT)
     text = (ROOT / page).read_text(encoding="utf-8")

@@ -27,7 +27,8 @@ def test_a_table_into_a_file(vpw: Vpw, runs: Path):
 
 def test_what_is_wrong_is_one_sentence(vpw: Vpw, runs: Path):
     assert vpw.refused("table", "mian").endswith("Did you mean 'main'?")
-    assert vpw.refused("table", "main", "--format", "htm") == "No format 'htm'. Found: html, json, latex, markdown, text. Did you mean 'html'?"
+    formats = "html, json, latex, markdown, text"
+    assert vpw.refused("table", "main", "--format", "htm") == f"No format 'htm'. Found: {formats}. Did you mean 'html'?"
     assert vpw.refused("table", "main", "--results", "nowhere").startswith("There are no results in 'nowhere'")
     (runs / "results" / "broken.jsonl").write_text('{"cell": 1}\n')
     assert "broken.jsonl" in vpw.refused("table", "main")

@@ -89,6 +89,15 @@ def test_an_episode_is_read_across_a_hidden_moment(domain: Domain):
         tool.read_episode(shown[2:3])
 
 
+def test_what_no_picture_shows_is_where_it_was_before(domain: Domain):
+    domain, tool, episode, frames = seen(domain.name)
+    nothing = np.empty_like(frames[0])
+    nothing[:] = domain.look.palette.background
+    with pytest.raises(BadGraph):
+        tool.observe([nothing])
+    assert main_metric(domain, tool.observe([nothing], near=episode.states[2]), episode.states[2])
+
+
 def test_calibrations_are_kept_as_text(domain: Domain):
     _, tool, _, frames = seen(domain.name)
     text = tool.calibration.text()

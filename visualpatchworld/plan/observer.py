@@ -8,6 +8,7 @@ from collections import deque
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.errors import BadGraph
 from visualpatchworld.plan.scorer import Situation
 from visualpatchworld.plan.task import Task
 from visualpatchworld.scene.tool.extractor import Extractor
@@ -50,18 +51,24 @@ class Pixels(Observer):
 
     The stage is a world of the same kind, apart from the true one, for drawing what lies elsewhere in time: the goal, and the steps before
     the start. It also turns a state that was read into an engine state, for scorers that have an engine.
+
+    What one of the two pictures hides is taken to be as the other shows it, and what is hidden later as it was read last.
     """
 
     def __init__(self, extractor: Extractor, stage: Simulator):
         self._extractor, self._stage = extractor, stage
 
     def begin(self, task: Task) -> None:
-        self._goal = self._extractor.observe([self._drawn(task.goal_engine_state)])
+        goal = self._drawn(task.goal_engine_state)
         earlier = list(zip(task.earlier_engine_states, task.earlier_actions, strict=True))[1 - NUM_FRAMES :]
         self._frames = deque((self._drawn(state) for state, _ in earlier), maxlen=NUM_FRAMES)
         self._actions = deque((action for _, action in earlier), maxlen=NUM_FRAMES - 1)
         self._frames.append(self._drawn(task.start_engine_state))
         self._last = None
+        try:
+            self._goal = self._extractor.observe([goal])
+        except BadGraph:
+            self._goal = self._extractor.observe([goal], near=self._extractor.observe(self._frames))
 
     def watch(self, world: Simulator, action: Float[np.ndarray, " A"], steps_to_plan: int) -> None:
         if steps_to_plan >= NUM_FRAMES:  # nobody will look at this one
@@ -72,7 +79,10 @@ class Pixels(Observer):
     def situation(self, world: Simulator) -> Situation:
         frames = list(self._frames)
         actions = np.array(list(self._actions)[-(len(frames) - 1) :]) if len(frames) > 1 else None
-        self._last = self._extractor.observe(frames, actions, near=self._last)
+        try:
+            self._last = self._extractor.observe(frames, actions, near=self._last)
+        except BadGraph:
+            self._last = self._extractor.observe(frames, actions, near=self._goal)
         self._stage.place(self._last)
         return Situation(self._last, self._goal, self._stage.get_state())
 

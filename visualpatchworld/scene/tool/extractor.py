@@ -91,10 +91,13 @@ class Extractor:
     def observe(
         self, frames: Sequence[Picture], actions: Float[np.ndarray, "T-1 A"] | None = None, *, near: Float[np.ndarray, " S"] | None = None
     ) -> Float[np.ndarray, " S"]:
-        """The state at the last frame; what is hidden there is taken to be where it was last seen in these frames."""
+        """The state at the last frame; what is hidden is taken to be where these frames last showed it, else where `near` has it."""
         sightings = [self.see(frame) for frame in frames]
         graph = self.graph(sightings, actions, near=near)
-        earlier = {place: value for sighting in sightings for place, value in sighting.numbers.items()}
+        before = {} if near is None else dict(zip(self._places, map(float, near), strict=True))
+        hidden = [place for place in before if place.split(".")[0] in sightings[-1].hidden and ".velocity." not in place]
+        earlier = {place: before[place] for place in hidden}
+        earlier |= {place: value for sighting in sightings for place, value in sighting.numbers.items()}
         missing = {place: value for place, value in earlier.items() if place not in sightings[-1].numbers}
         return self.state(graph.model_copy(update={"objects": place_numbers(graph.objects, self._turned(missing, near))}))
 
