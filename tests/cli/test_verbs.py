@@ -1,5 +1,6 @@
 """The command line as people and scripts use it, on the toy domain."""
 
+import functools
 import json
 import os
 import signal
@@ -151,7 +152,10 @@ finally:
 
 def test_ctrl_c_in_the_middle_of_a_write(tmp_path: Path):
     arguments = ["collect", "slider", "--episodes", "100000", "--pixels", "--out", str(tmp_path / "a.h5")]
-    process = subprocess.Popen([sys.executable, "-c", COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Where tests run in the background, an interrupt is ignored, and a child would inherit that.
+    interruptible = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    command = [sys.executable, "-c", COMMAND, *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible)
     while not any(path.stat().st_size > 10_000 for path in tmp_path.iterdir()):
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
