@@ -19,6 +19,8 @@ from visualpatchworld.scene.state import StateSpace
 from visualpatchworld.sketch.family import Family, Sketch
 from visualpatchworld.sketch.probe import Probe
 
+CLOSE = 2  # probes: a simpler form that explains so many fewer than the winner, or less, is tried again
+
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
@@ -131,7 +133,23 @@ def select(
             continue
         candidates.append(_try(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy))
         hints = [best.fit.values for best in Evidence((), (), tuple(candidates)).ranked[:2] if best.fit is not None]
+    # A simpler form that differs in one choice may have stopped short of the winner's valley, or have been set aside because of what forms
+    # without the winner's other choices made of the data: let it start from there before it is refuted.
+    winner = Evidence(judged, recordings, tuple(candidates)).winner
+    for i, rival in enumerate(candidates):
+        if winner.fit is not None and _deserves_another_try(rival, winner):
+            progress(f"{rival.sketch.name} again")
+            hints = [winner.fit.values]
+            again = _try(rival.sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy)
+            candidates[i] = max(rival, again, key=lambda candidate: candidate.explained)
     return Evidence(judged, recordings, tuple(candidates))
+
+
+def _deserves_another_try(rival: Candidate, winner: Candidate) -> bool:
+    """Whether a form is simpler than the winner in one choice alone, and was set aside or comes close."""
+    others = [axis for axis, choice in winner.sketch.choices.items() if rival.sketch.choices[axis] != choice]
+    close = winner.explained - CLOSE <= rival.explained < winner.explained
+    return len(others) == 1 and rival.num_constants < winner.num_constants and (close or not rival.verdicts)
 
 
 def _cannot_win(sketch: Sketch, candidates: Sequence[Candidate], probes: Sequence[Probe]) -> str:
