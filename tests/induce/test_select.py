@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from visualpatchworld.domain import Domain
+from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.induce.blackbox import BlackBox, black_box
 from visualpatchworld.induce.induce import choose_form, evidence_rows, induce, summary
 from visualpatchworld.induce.windows import recordings_of
@@ -81,3 +81,14 @@ def test_a_probe_that_asks_for_nothing_is_fitted_to_and_not_judged_by(toy: Domai
     assert len(evidence.recordings) == len(evidence.probes) + 1
     assert all(len(candidate.verdicts) in (0, len(evidence.probes)) for candidate in evidence.candidates)
     assert evidence.winner.sketch.name == "push+drag"
+
+
+def test_a_form_that_was_set_aside_too_early_gets_another_try():
+    """Here walls spoil the fits of the linear forms that know of none, and with them the linear form that does."""
+    tworoom = load_domain("tworoom")
+    vary = {"speed": 2.802, "radius": 9.24, "wall_thickness": 7.446, "door_center": 70.37, "door_half_width": 24.54}
+    stages: list[str] = []
+    box = black_box(tworoom, tworoom.constants.varied(vary))
+    evidence = choose_form(tworoom, box, np.random.default_rng(5), progress=stages.append)
+    assert evidence.winner.sketch.name == "linear+border-and-wall"
+    assert stages[-1] == "probe: linear+border-and-wall again"
