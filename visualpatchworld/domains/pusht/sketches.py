@@ -135,8 +135,10 @@ def frozen_block(state):
 
 
 def quasi_static_block(state):
-    """The block moves only while it is pushed, just enough not to be entered."""
-    contacts = [(touches, normal, lever, speed + undo, slide) for touches, normal, lever, speed, slide, undo in touching(state)]
+    """The block moves only while it is pushed, just enough not to be entered; an overlap is undone even while the agent draws back."""
+    contacts = []
+    for touches, normal, lever, speed, slide, undo in touching(state):
+        contacts.append((touches, normal, lever, np.where(undo < 0, np.minimum(speed, 0.0) + undo, speed), slide))
     return move_block(state, push_apart(contacts, (0.0, 0.0, 0.0)))
 
 
