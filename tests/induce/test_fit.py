@@ -7,7 +7,16 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.induce.fit import Fit, fit
 from visualpatchworld.induce.search import quick_search_over, search_over
-from visualpatchworld.induce.windows import Recording, Windows, beginnings, cut_windows, joined, recordings_of, split_recordings
+from visualpatchworld.induce.windows import (
+    Recording,
+    Windows,
+    beginnings,
+    cut_windows,
+    joined,
+    recordings_of,
+    split_recordings,
+    window_length,
+)
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import parts_of, unfitted
 from visualpatchworld.scene.state import StateField, StateSpace
@@ -131,3 +140,12 @@ def test_beginnings_are_the_first_steps_of_recordings_that_are_long_enough():
     windows = joined(*beginnings([long, short, long], 3))
     np.testing.assert_array_equal(windows.starts, np.zeros((2, 1)))
     np.testing.assert_array_equal(windows.truths[:, :, 0], np.tile([1.0, 2.0, 3.0], (2, 1)))
+
+
+def test_windows_are_as_long_as_experiments_where_episodes_last_as_long_and_never_shorter_than_the_horizon():
+    lasting = {n: [Recording(np.zeros((n + 1, 1)), np.zeros((n, 1)))] for n in (4, 16, 200)}
+    assert window_length(5, lasting[200], lasting[16]) == 16
+    assert window_length(5, lasting[16], lasting[200]) == 16
+    assert window_length(5, lasting[200], lasting[4]) == 5
+    assert window_length(5, lasting[200], []) == 5
+    assert window_length(25, lasting[200], lasting[16]) == 25

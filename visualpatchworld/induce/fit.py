@@ -73,7 +73,7 @@ def fit(
     with jax.enable_x64(True):
         model = Model(program, constants, state_space, exact=search.exact)
         sets, weights = (train.thinned(FEW_WINDOWS), train, held_out), motion_weights(train, state_space)
-        few, many, judge = (Loss(model, windows, weights) for windows in sets)
+        few, many, judge = (Loss(model, windows, weights, search.horizon) for windows in sets)
 
         def refine(loss: Loss, trials: list[Trial], stage: Stage) -> list[Trial]:
             progress(f"horizon {stage.horizon}")
@@ -94,7 +94,7 @@ def fit(
         trials = with_every_option(trials)
         if noisy:
             weights = sharpened(weights, many.residuals(min(trials, key=lambda trial: trial.cost), 1))
-            few, many, judge = (Loss(model, windows, weights) for windows in sets)
+            few, many, judge = (Loss(model, windows, weights, search.horizon) for windows in sets)
             trials = with_every_option([replace(trial, cost=log_cost(few.residuals(trial, 1))) for trial in trials])
         for stage in search.longer:
             trials = refine(many, trials, stage)
@@ -191,7 +191,7 @@ def _half_plateau(loss: Loss, trial: Trial, index: int) -> float:
     grid = np.linspace(0.0, 1.0, 5 * SCAN_POINTS)
     places = np.repeat(trial.place[None], len(grid), axis=0)
     places[:, index] = grid
-    costs = np.concatenate([loss.costs(part, trial.options, loss.length) for part in np.split(places, 5)])
+    costs = np.concatenate([loss.costs(part, trial.options, loss.horizon) for part in np.split(places, 5)])
     here = costs[np.argmin(np.abs(grid - trial.place[index]))]
     worse = costs > (1 + SAME) * here
     below, above = grid[worse & (grid < trial.place[index])], grid[worse & (grid > trial.place[index])]

@@ -18,7 +18,7 @@ from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_hori
 from visualpatchworld.induce.fit import Fit, fit
 from visualpatchworld.induce.search import search_over
 from visualpatchworld.induce.select import Evidence, select
-from visualpatchworld.induce.windows import Recording, beginnings, cut_windows, joined, split_recordings
+from visualpatchworld.induce.windows import Recording, beginnings, cut_windows, joined, split_recordings, window_length
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit, parts_of, unfitted
 from visualpatchworld.sketch.family import Sketch
@@ -81,17 +81,17 @@ def induce(
         evidence, form, hints = None, domain.family.named(sketch), []
 
     train, held_out = split_recordings(recordings, HELD_OUT_SHARE, rng)
-    windows = cut_windows(train, domain.horizon, NUM_WINDOWS, rng)
-    if evidence is not None:
-        # Experiments go where episodes do not: to the edge of a grip, say, which decides constants that nothing else does. Only their
-        # beginnings, at rest: later on, what nobody observes (a speed) is no longer zero.
-        windows = joined(windows, *beginnings(evidence.recordings, domain.horizon))
+    # Experiments go where episodes do not: to the edge of a grip, say, which decides constants that nothing else does. They are taken from
+    # their beginning, at rest, and whole: what happens early (do the fingers come down around the block?) shows late (is it lifted?).
+    experiments = () if evidence is None else evidence.recordings
+    length = window_length(domain.horizon, train, experiments)
+    windows = joined(cut_windows(train, length, NUM_WINDOWS, rng), *beginnings(experiments, length))
     graph = box.look()
     found = fit(
         unfitted(form, graph),
         parts_of(form).constants,
         windows,
-        cut_windows(held_out or train, domain.horizon, NUM_WINDOWS, rng),
+        cut_windows(held_out or train, length, NUM_WINDOWS, rng),
         domain.scene.state_space,
         rng,
         search_over(domain.horizon, draw_every_option=not hints),

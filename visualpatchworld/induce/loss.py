@@ -88,15 +88,16 @@ class Model:
 
 
 class Loss:
-    """A model's residuals on one set of windows, which a horizon cuts into shorter ones."""
+    """A model's residuals on one set of windows, which a horizon cuts into shorter ones: by default the one it is in the end about."""
 
-    def __init__(self, model: Model, windows: Windows, weights: Float[np.ndarray, " S"]):
+    def __init__(self, model: Model, windows: Windows, weights: Float[np.ndarray, " S"], horizon: int):
         self._model = model
-        self.length = windows.horizon
+        self.horizon = horizon
+        self._length = windows.horizon
         self._data = jax.tree.map(jnp.asarray, (windows.starts, windows.actions, windows.truths, weights))
 
     def _look(self, horizon: int | None) -> Bool[Array, " H"]:
-        return jnp.asarray(np.arange(1, self.length + 1) % (horizon or self.length) == 0)
+        return jnp.asarray(np.arange(1, self._length + 1) % (horizon or self.horizon) == 0)
 
     def residuals(self, trial: Trial, horizon: int | None = None) -> np.ndarray:
         return np.asarray(self._model.compiled_residuals(trial.place, trial.options, self._look(horizon), self._data))

@@ -34,6 +34,11 @@ class Search:
     draw_every_option: bool = True  # otherwise only those options that the hints name
     exact: bool = True  # whether gradients go through the program; otherwise differences, which a form that is tried once compiles faster
 
+    @property
+    def horizon(self) -> int:
+        """Of the rollouts that it ends with."""
+        return self.longer[-1].horizon
+
 
 def quick_search_over(horizon: int) -> Search:
     """A search for a form that may be refuted: more starts, of which most are soon given up, and nothing that is slow to compile."""

@@ -66,6 +66,12 @@ def cut_windows(recordings: Sequence[Recording], horizon: int, count: int, rng: 
     return _windows(places, horizon)
 
 
+def window_length(horizon: int, episodes: Sequence[Recording], experiments: Sequence[Recording]) -> int:
+    """The horizon, or as long as the experiments where these are longer and episodes have as many steps."""
+    lasting = [max((len(recording.actions) for recording in recordings), default=0) for recordings in (episodes, experiments)]
+    return max(horizon, min(lasting))
+
+
 def beginnings(recordings: Sequence[Recording], horizon: int) -> list[Windows]:
     """The first window of every recording that is long enough."""
     return [_windows([(recording, 0)], horizon) for recording in recordings if len(recording.actions) >= horizon]
