@@ -13,7 +13,8 @@ CUBE = load_domain("cube")
 # What the data of a nominal simulator make of the constants, roughly.
 VALUES = {
     "STRIDE": 0.0218, "TURN": 0.067, "GRIP": 1.0, "FOLLOW": 0.37, "FLOOR": 0.02, "SHARE": 0.44, "KEEP": 0.05, "OUT": 1.03, "LIFT": 0.92,
-    "WRIST": 0.52, "SWAY": 0.13, "SAG": 0.0012, "SHOULDER": 0.135, "WIDE": 0.0075, "TALL": 0.015, "STOP": 0.56, "FALL": 0.0245,
+    "WRIST": 0.52, "SWAY": 0.13, "SAG": 0.0012, "SHOULDER": 0.135, "WIDE": 0.0075, "TALL": 0.01, "ROOM": 0.017, "STOP": 0.56,
+    "FALL": 0.0245,
 }  # fmt: skip
 DIRECT = {**VALUES, "STRIDE": 0.05, "TURN": 0.3}
 # A block held in the air, and one that lies on the table far from the hand.
@@ -98,3 +99,12 @@ def test_a_block_in_a_drop_probe_begins_between_the_fingers():
         if probe.asks == "release":
             state, _ = CUBE.make().reset(options={"state": probe.start})
             assert state[5] > 0.5
+
+
+@pytest.mark.parametrize(("height_m", "holds"), [(0.05, True), (0.09, False)], ids=["from just above", "from too high"])
+def test_fingers_that_close_on_the_way_down_hold_only_what_they_came_down_around(height_m: float, holds: bool):
+    start = np.array([0.42, 0.0, height_m, 0.3, 0.0, 0.0, 0.42, 0.0, 0.02, 0.3])
+    actions = np.concatenate([np.tile([0, 0, -0.8, 0, 1.0], (5, 1)), np.tile([0, 0, 0.6, 0, 1.0], (6, 1))])
+    seen = watch(start, actions)
+    assert (seen[-1, 8] > 0.05) == holds
+    assert worst_error("gripped+lagged+falls", seen, actions) < 1.5

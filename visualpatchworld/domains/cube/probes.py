@@ -13,7 +13,7 @@ MIDDLE_M = np.array([0.42, 0.0])  # of the table before the arm; there is room a
 LOW_M = 0.02  # the fingers do not touch the table
 OPEN, CLOSE = -1.0, 1.0
 # In halves of the block's edge: where a grip is tried, off the block's middle along the fingers' width, towards a finger and above.
-BESIDE, TOWARDS, ABOVE = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0), (0.8,), (1.4, 1.7, 2.0, 2.3)
+BESIDE = TOWARDS = ABOVE = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 
 
 def probes(graph: SceneGraph, rng: np.random.Generator) -> tuple[Probe, ...]:
@@ -24,7 +24,7 @@ def probes(graph: SceneGraph, rng: np.random.Generator) -> tuple[Probe, ...]:
     runs += [_pass(graph, rng, i) for i in range(2)]
     runs += [_pick_up(graph, rng, i) for i in range(3)]
     runs += [_grip(graph, rng, f"beside its middle {i + 1}", beside=part) for i, part in enumerate(BESIDE)]
-    runs += [_grip(graph, rng, f"near a finger {i + 1}", towards=part) for i, part in enumerate(TOWARDS)]
+    runs += [_come_down(graph, rng, i, towards=part) for i, part in enumerate(TOWARDS)]
     runs += [_grip(graph, rng, f"above its middle {i + 1}", above=part) for i, part in enumerate(ABOVE)]
     runs += [_drop(graph, rng, i) for i in range(3)]
     return tuple(runs)
@@ -66,14 +66,22 @@ def _pick_up(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:
     return Probe(f"pick up {number + 1}", "object", _start(graph, hand, max(half, LOW_M), yaw, block, yaw), actions)
 
 
-def _grip(graph: SceneGraph, rng: np.random.Generator, name: str, beside: float = 0.0, towards: float = 0.0, above: float = 0.0) -> Probe:
+def _grip(graph: SceneGraph, rng: np.random.Generator, name: str, beside: float = 0.0, above: float = 0.0) -> Probe:
     """Close the fingers where the block is off their middle, and lift: do they hold it? Where they just do not, they may flick it away."""
     block, yaw = _spot(rng), rng.uniform(-1, 1)
     half = _half(graph)
-    off = half * rng.choice([-1, 1], 2) * np.array([beside, towards])
+    off = np.array([half * rng.choice([-1, 1]) * beside, 0.0])
     actions = _phases((5, [0, 0, 0, 0, CLOSE]), (STEPS - 5, [0, 0, 0.4, 0, CLOSE]))
     start = _start(graph, block - rotate(off, yaw), max(half, LOW_M) + above * half, yaw, block, yaw)
     return Probe(f"grip {name}", "", start, actions)
+
+
+def _come_down(graph: SceneGraph, rng: np.random.Generator, number: int, towards: float) -> Probe:
+    """Come down with open fingers, one of them nearer to the block than the other, close them and lift: were they around it?"""
+    block, yaw = _spot(rng), rng.uniform(-1, 1)
+    off = np.array([0.0, _half(graph) * rng.choice([-1, 1]) * towards])
+    actions = _phases((6, [0, 0, -0.6, 0, OPEN]), (5, [0, 0, 0, 0, CLOSE]), (STEPS - 11, [0, 0, 0.5, 0, CLOSE]))
+    return Probe(f"come down near a finger {number + 1}", "", _start(graph, block - rotate(off, yaw), 0.09, yaw, block, yaw), actions)
 
 
 def _drop(graph: SceneGraph, rng: np.random.Generator, number: int) -> Probe:

@@ -26,6 +26,7 @@ SAG = signed("m", "sinking of the arm in a step", -0.1, 0.1)
 SHOULDER = signed("m", "distance at which the arm passes the axis of its base", -0.2, 0.2)
 WIDE = threshold("m", "how far beside its middle a finger still holds", 0, 0.03)
 TALL = threshold("m", "how far above and below its middle a finger still holds", 0, 0.03)
+ROOM = threshold("m", "how far towards a finger the block may be for open fingers to come down around it", 0, 0.05)
 STOP = threshold("", "opening at which fingers around the block meet it", 0, 1)
 FALL = positive("m", "downward speed per step that a falling block gains in a step", 0.0001, 1)
 
@@ -52,6 +53,7 @@ class State(NamedTuple):
     lift: float = 0.0
     wrist: float = 0.0
     block_fall: float = 0.0  # m per step
+    around: float = 1.0  # 0 as soon as the block is known not to be between the fingers
 
 
 def step(state, action):
@@ -101,10 +103,12 @@ def coupled_block(state, after):
 
 
 def gripped_block(state, after):
-    """Fingers around the block that want to close further hold it in their middle; it moves and turns with the hand."""
+    """Fingers that came down around the block and want to close further hold it in their middle; it moves and turns with the hand."""
     across, along = rotate((state.block_x - state.effector_x, state.block_y - state.effector_y), -state.effector_yaw)
     above = state.block_z - state.effector_z
-    around = (np.maximum(np.abs(across), np.abs(along)) < HALF + WIDE) & (np.abs(above) < HALF + TALL)
+    clear = np.abs(along) < ROOM * (1 - state.gripper_opening / STOP)
+    around = (np.abs(across) < HALF + WIDE) & (np.abs(above) < HALF + TALL) & (clear | (state.around > 0))
+    after = after._replace(around=np.where(around, 1.0, 0.0))
     x, y = rotate((across, 0.0), after.effector_yaw)
     x, y, z = after.effector_x + x, after.effector_y + y, np.maximum(after.effector_z + above, HALF)
     yaw = state.block_yaw + after.effector_yaw - state.effector_yaw
