@@ -8,6 +8,7 @@ import pytest
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.induce.blackbox import BlackBox, black_box
 from visualpatchworld.induce.induce import choose_form, evidence_rows, induce, summary
+from visualpatchworld.induce.select import Candidate, Verdict, cannot_win
 from visualpatchworld.induce.windows import recordings_of
 from visualpatchworld.trace.collect import collect
 
@@ -92,3 +93,16 @@ def test_a_form_that_was_set_aside_too_early_gets_another_try():
     evidence = choose_form(tworoom, box, np.random.default_rng(5), progress=stages.append)
     assert evidence.winner.sketch.name == "linear+border-and-wall"
     assert stages[-1] == "probe: linear+border-and-wall again"
+
+
+@pytest.mark.parametrize(("passes", "set_aside"), [("coupled+lagged+floats", False), ("coupled+direct+floats", True)])
+def test_a_choice_is_given_up_only_for_a_rival_that_is_otherwise_alike(passes: str, set_aside: bool):
+    """With a wrong hand every block fails, which says nothing of the block."""
+    cube = load_domain("cube")
+    graph = cube.scene.oracle(cube.make().reset(seed=0)[0], cube.constants)
+    judged = [probe for probe in cube.probes(graph, np.random.default_rng(0)) if probe.asks]
+    tried = []
+    for name in ("free+direct+floats", "coupled+direct+floats", "gripped+direct+floats", "coupled+lagged+floats"):
+        verdicts = tuple(Verdict(probe.name, probe.asks, {}, name == passes and probe.asks == "object") for probe in judged)
+        tried.append(Candidate(cube.family.named(name), 10, 100, None, verdicts))
+    assert bool(cannot_win(cube.family.named("gripped+lagged+falls"), tried, judged)) == set_aside

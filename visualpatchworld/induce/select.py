@@ -111,7 +111,7 @@ def select(
     """Run every probe on the black box and hold the candidates of the family against what happened, simple ones first.
 
     A candidate that cannot win any more is set aside with the reason, unless `thorough`: one that has more constants than a candidate
-    that explains every probe, and one that makes a choice which failed every probe that asks for it while another choice passed them all.
+    that explains every probe, and one that makes a choice which failed every probe that asks for it while another, all else equal, passed.
     `noisy` says that the black box is read with errors.
     """
     recordings = tuple(box.run(probe) for probe in probes)
@@ -127,7 +127,7 @@ def select(
     # What simple forms make of the constants they share is a start for the richer ones.
     for sketch in sorted(family.sketches(), key=lambda sketch: len(parts_of(sketch).constants)):
         progress(sketch.name)
-        reason = "" if thorough else _cannot_win(sketch, candidates, judged)
+        reason = "" if thorough else cannot_win(sketch, candidates, judged)
         if reason:
             candidates.append(Candidate(sketch, len(parts_of(sketch).constants), 0, None, (), reason))
             continue
@@ -147,12 +147,16 @@ def select(
 
 def _deserves_another_try(rival: Candidate, winner: Candidate) -> bool:
     """Whether a form is simpler than the winner in one choice alone, and was set aside or comes close."""
-    others = [axis for axis, choice in winner.sketch.choices.items() if rival.sketch.choices[axis] != choice]
     close = winner.explained - CLOSE <= rival.explained < winner.explained
-    return len(others) == 1 and rival.num_constants < winner.num_constants and (close or not rival.verdicts)
+    return len(_differing(rival, winner)) == 1 and rival.num_constants < winner.num_constants and (close or not rival.verdicts)
 
 
-def _cannot_win(sketch: Sketch, candidates: Sequence[Candidate], probes: Sequence[Probe]) -> str:
+def _differing(one: Candidate, other: Candidate) -> list[str]:
+    """The axes on which two forms differ."""
+    return [axis for axis, choice in one.sketch.choices.items() if other.sketch.choices[axis] != choice]
+
+
+def cannot_win(sketch: Sketch, candidates: Sequence[Candidate], probes: Sequence[Probe]) -> str:
     """Why a sketch need not be tried, or nothing."""
     tried = [candidate for candidate in candidates if candidate.verdicts]
     for other in tried:
@@ -160,10 +164,12 @@ def _cannot_win(sketch: Sketch, candidates: Sequence[Candidate], probes: Sequenc
             return f"{other.sketch.name} explains every probe with fewer constants"
     for axis, choice in sketch.choices.items():
         asking = [i for i, probe in enumerate(probes) if probe.asks == axis]
-        scores = {other.sketch.name: [other.verdicts[i].explained for i in asking] for other in tried}
         same = [other for other in tried if other.sketch.choices[axis] == choice]
-        passed = any(all(scores[other.sketch.name]) for other in tried if other.sketch.choices[axis] != choice)
-        if asking and same and passed and not any(any(scores[other.sketch.name]) for other in same):
+        failed = not any(other.verdicts[i].explained for other in same for i in asking)
+        # Only against a rival that is otherwise alike: what fails beside a wrong hand, say, tells nothing of the block.
+        rivals = [other for other in tried if any(_differing(other, alike) == [axis] for alike in same)]
+        passed = any(all(rival.verdicts[i].explained for i in asking) for rival in rivals)
+        if asking and failed and passed:
             return f"'{choice}' already failed every probe that asks for the {axis}"
     return ""
 
