@@ -126,6 +126,18 @@ def test_velocities_need_more_than_one_picture(toy: Domain):
     assert followed[1] == pytest.approx(episode.states[5, 1], abs=0.1)
 
 
+@pytest.mark.parametrize(
+    ("hand", "block"),
+    [((0.418, -0.034, 0.195, -1.665), (0.417, -0.045, 0.19, 3.045)), ((0.462, -0.011, 0.118, -1.719), (0.461, -0.022, 0.112, 2.993))],
+)
+def test_a_block_half_covered_by_a_finger_is_not_taken_for_one_that_rests_behind(hand: tuple[float, ...], block: tuple[float, ...]):
+    cube = load_domain("cube")
+    world = cube.make()
+    state, _ = world.reset(options={"state": np.array([*hand, 0.56, 1.0, *block])})
+    numbers = extractor(cube).see(world.render()).numbers
+    assert np.linalg.norm(np.array([numbers[f"block.pose.{axis}"] for axis in "xyz"]) - state[6:9]) < 0.01
+
+
 # Largest root mean square errors, in the domain's units, on pictures that nobody here drew.
 REFERENCE_ERRORS = {
     "pusht": {"agent_px": 1.0, "block_px": 1.0, "angle_rad": np.radians(1)},

@@ -18,7 +18,7 @@ from visualpatchworld.scene.tool.camera_fit import free_numbers, from_free_numbe
 from visualpatchworld.scene.tool.part import Masks, Measures, Numbers, Part, Sighting
 from visualpatchworld.scene.tool.shape import centroid, largest_patch, sharpened
 
-BLURS_PX = (2.0, 1.0, 0.6, 0.6, 0.6)  # edges that get sharper as the fit goes on
+BLURS_PX = (2.0, 1.0, 0.6, 0.6, 0.6, 0.6, 0.6)  # edges that get sharper as the fit goes on
 MARGIN_PX = 4
 SMALLEST_PX = 12
 NUM_SHAPE_PICTURES = 80  # from which its size and the camera are fitted
@@ -31,6 +31,7 @@ PIXEL_ERROR = 0.5  # of a pixel's cover; large, because neighbouring pixels err 
 REST_ERROR, HOLDER_ERROR = 0.0005, 0.006  # in the world's unit: how well the support and the holder are known
 ANY = 10.0  # an error that says nothing
 NEAR_HOLDER_PX = 15.0
+SLIDES, DROPS = (-0.5, 0.0, 0.5), (0.0, -0.6)  # of half its edge: first guesses of where between the holder's fingers it is
 HOLDING_BONUS, HOLDING_OPENING = 10.0, 0.15  # in the unit of a fit's cost; how near to the usual opening
 LEAST_AGREEMENT = 0.5
 
@@ -110,12 +111,15 @@ class Box(Part):
         center = (view.where * view.cover[:, None]).sum(axis=0) / view.cover.sum()
         half, rest = float(measures["half"][0]), float(measures["rest"][0])
         point = np.array([*camera.ground(center, rest), rest])
-        resting = _fit(point, view, camera, half, point, np.array([ANY, ANY, REST_ERROR]))
+        resting = _fit(point[None], view, camera, half, point, np.array([ANY, ANY, REST_ERROR]))
         tries = {"rest": resting}
         if f"{self.holder}.pose.x" in so_far.numbers:
             held = np.array([so_far.numbers[f"{self.holder}.pose.{axis}"] for axis in "xyz"]) + measures["offset"]
             if np.linalg.norm(camera.project(held) - center) < NEAR_HOLDER_PX:
-                pose, cost, agreement = _fit(held, view, camera, half, held, np.hypot(measures["offset_error"], HOLDER_ERROR))
+                angle = so_far.numbers.get(f"{self.holder}.pose.angle", 0.0)
+                slid = [(slide * math.cos(angle), slide * math.sin(angle), drop) for slide in SLIDES for drop in DROPS]
+                starts = held + half * np.array(slid)
+                pose, cost, agreement = _fit(starts, view, camera, half, held, np.hypot(measures["offset_error"], HOLDER_ERROR))
                 # A hand that is as closed as hands that hold the box is likely to hold it.
                 closed = abs(so_far.numbers.get(f"{self.holder}.attributes.opening", 0.0) - float(measures["held_opening"][0]))
                 tries["held"] = pose, cost - (HOLDING_BONUS if closed < HOLDING_OPENING else 0.0), agreement
@@ -160,7 +164,7 @@ def _hull(pose: np.ndarray, camera: Camera, half: float) -> Float[np.ndarray, "M
 
 
 def _fit(
-    start: Float[np.ndarray, " 3"],
+    starts: Float[np.ndarray, "N 3"],
     view: View,
     camera: Camera,
     half: float,
@@ -169,7 +173,7 @@ def _fit(
 ) -> tuple[np.ndarray, float, float]:
     """Pose, cost and agreement of the box that explains a view, given where it is expected and how surely."""
     trust = np.append(1.0 / np.asarray(error) ** 2, 0.0) * PIXEL_ERROR**2
-    turns = [np.append(start, turn * QUARTER / NUM_TURNS) for turn in range(NUM_TURNS)]
+    turns = [np.append(start, turn * QUARTER / NUM_TURNS) for start in starts for turn in range(NUM_TURNS)]
     pose = min(turns, key=lambda turn: float((view.weight * (draw(turn, view.where, camera, half, BLURS_PX[0]) - view.cover) ** 2).sum()))
     for blur_px in BLURS_PX:
         drawn = draw(pose, view.where, camera, half, blur_px)
