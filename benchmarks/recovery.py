@@ -16,6 +16,7 @@ import numpy as np
 
 from visualpatchworld.cli._compiled import keep_compiled
 from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, build
 from visualpatchworld.induce.blackbox import black_box
 from visualpatchworld.induce.induce import choose_form, induce
 from visualpatchworld.induce.windows import recordings_of
@@ -77,6 +78,26 @@ NOMINAL = {
 }
 
 
+def stated(name: str, constants: Any) -> dict[str, float]:
+    """The constants of a domain's law that its simulator states, under their names in the program; of Cube's, which sums up what six joints
+    under a controller do, none."""
+    if name == "pusht":
+        _, _, block = build(constants)
+        drive = {"REACH": constants.reach, "GAIN": constants.gain, "DAMPING": constants.damping}
+        return drive | {
+            "STEP_SECONDS": constants.substeps * PHYSICS_STEP_S,
+            "SUBSTEPS": constants.substeps,
+            "INERTIA": block.moment / block.mass,
+            "CENTER_Y": block.center_of_gravity.y,
+        }
+    if name == "tworoom":
+        return {"SPEED": constants.speed}
+    if name == "reacher":
+        lengths = {"LINK_1": constants.link1, "LINK_2": constants.link2}
+        return lengths | {"DAMPING": constants.damping / constants.gear, "LIMIT": float(np.radians(constants.wrist_limit))}
+    return {}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("domain", choices=sorted(NOMINAL))
@@ -130,6 +151,7 @@ def run(domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], se
         evidence = choose_form(domain, box, np.random.default_rng(seed))
         values, errors = dict(evidence.winner.fit.values) if evidence.winner.fit else {}, {}
     choices = evidence.winner.sketch.choices
+    truths = stated(domain.name, constants)
     return {
         "sketch": evidence.winner.sketch.name,
         "right": all(choices[axis] == value for axis, value in expected.items()),
@@ -137,6 +159,7 @@ def run(domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], se
         "probes": len(evidence.probes),
         "unexplained": list(evidence.unexplained),
         "constants": values,
+        "off": {name: abs(values[name] / truth - 1) for name, truth in truths.items() if name in values},
         "rollout_error": errors,
         "seconds": time.perf_counter() - began,
     }

@@ -134,15 +134,15 @@ def _refine(model: Model, loss: Loss, trial: Trial, stage: Stage) -> Trial:
 
     A stage of one round only sorts out the worst trials; it leaves thresholds where they are.
     """
-    trial = _descend(model, loss, trial, stage)
+    trial = descend(model, loss, trial, stage)
     for _ in range(2 if len(model.steps) and stage.rounds > 1 else 0):
         for i in model.steps:
             trial = _scan(loss, trial, int(i), stage)
-        trial = _descend(model, loss, trial, stage)
+        trial = descend(model, loss, trial, stage)
     return trial
 
 
-def _descend(model: Model, loss: Loss, trial: Trial, stage: Stage) -> Trial:
+def descend(model: Model, loss: Loss, trial: Trial, stage: Stage) -> Trial:
     """Trust-region least squares (scipy) inside the unit box; each round takes for outliers what lies beyond most residuals."""
 
     def at(part: np.ndarray) -> Trial:
