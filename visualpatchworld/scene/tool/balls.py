@@ -59,7 +59,8 @@ class Balls:
         far = np.sqrt(right * right + down * down + single(1e-6))
         inside = np.exp(np.minimum((radius.astype(single) - far) / single(blur_px), single(30)))
         # 1 - prod(1 - sigmoid) of all balls: each leaves 1 / (1 + inside) of a pixel free.
-        free = 1.0 / np.prod(1.0 + inside, axis=1)
+        with np.errstate(over="ignore"):  # deep inside many balls nothing is left, and one over infinity says so
+            free = 1.0 / np.prod(1.0 + inside, axis=1)
         pull = inside / (1.0 + inside)
         swing = pull / far
         slopes = pull @ dr.astype(single) + (swing * right) @ du.astype(single) + (swing * down) @ dv.astype(single)
