@@ -26,7 +26,7 @@ SAG = signed("m", "sinking of the arm in a step", -0.1, 0.1)
 SHOULDER = signed("m", "distance at which the arm passes the axis of its base", -0.2, 0.2)
 WIDE = threshold("m", "how far beside its middle a finger still holds", 0, 0.03)
 TALL = threshold("m", "how far above and below its middle a finger still holds", 0, 0.03)
-ROOM = threshold("m", "how far towards a finger the block may be for open fingers to come down around it", 0, 0.05)
+ROOM = threshold("m", "how far towards a finger the block may be for open fingers to come down around it", 0, 0.06)
 STOP = threshold("", "opening at which fingers around the block meet it", 0, 1)
 FALL = positive("m", "downward speed per step that a falling block gains in a step", 0.0001, 1)
 
