@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from recovery import stated
+from recovery import off
 
 from visualpatchworld.domain import load_domain
 from visualpatchworld.induce.fit import descend
@@ -29,7 +29,6 @@ EPISODES, NUM_WINDOWS, DRAWS = 40, 24, 256
 HORIZONS = (1, 5, 25)
 ROUNDS, EVALUATIONS = 4, 50  # of least squares, for each horizon
 ADAM_STEPS, ADAM_RATES = ROUNDS * EVALUATIONS, (0.003, 0.01, 0.03)
-COMPARED = ("GAIN", "DAMPING", "INERTIA", "CENTER_Y")
 
 
 def main() -> None:
@@ -69,7 +68,8 @@ def measure() -> dict[str, Any]:
         began = time.perf_counter()
         trial = method()
         seconds = time.perf_counter() - began
-        rows.append({"method": name, "seconds": seconds, "off": _off(model.values(trial.place, trial.options), domain.constants)})
+        values = {name: float(value) for name, value in model.values(trial.place, trial.options).items()}
+        rows.append({"method": name, "seconds": seconds, "off": off("pusht", domain.constants, values)})
         print(rows[-1], flush=True)
     return {"jacobians": jacobians, "optimisers": rows}
 
@@ -94,11 +94,6 @@ def _adam(loss: Loss, trial: Trial, rate: float) -> Trial:
             move = mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
             place = np.clip(place - rate * move, 0.0, 1.0)
     return Trial(place, trial.options)
-
-
-def _off(values: dict[str, Any], constants: Any) -> dict[str, float]:
-    truths = stated("pusht", constants)
-    return {name: abs(float(values[name]) / truths[name] - 1) for name in COMPARED}
 
 
 def _median_seconds(work: Callable[[], object], repeats: int = 9) -> float:

@@ -98,6 +98,11 @@ def stated(name: str, constants: Any) -> dict[str, float]:
     return {}
 
 
+def off(name: str, constants: Any, values: Mapping[str, float | int]) -> dict[str, float]:
+    """How far found constants are from the stated ones, as shares of these."""
+    return {constant: abs(values[constant] / truth - 1) for constant, truth in stated(name, constants).items() if constant in values}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("domain", choices=sorted(NOMINAL))
@@ -151,7 +156,6 @@ def run(domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], se
         evidence = choose_form(domain, box, np.random.default_rng(seed))
         values, errors = dict(evidence.winner.fit.values) if evidence.winner.fit else {}, {}
     choices = evidence.winner.sketch.choices
-    truths = stated(domain.name, constants)
     return {
         "sketch": evidence.winner.sketch.name,
         "right": all(choices[axis] == value for axis, value in expected.items()),
@@ -159,7 +163,7 @@ def run(domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], se
         "probes": len(evidence.probes),
         "unexplained": list(evidence.unexplained),
         "constants": values,
-        "off": {name: abs(values[name] / truth - 1) for name, truth in truths.items() if name in values},
+        "off": off(domain.name, constants, values),
         "rollout_error": errors,
         "seconds": time.perf_counter() - began,
     }
