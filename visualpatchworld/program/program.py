@@ -36,6 +36,21 @@ class Dynamics(NamedTuple):
     step: Callable[[Any, Any], Any]
 
 
+class WorldModel(NamedTuple):
+    """All that a program may define, made runnable; what it does not define is None.
+
+    `observe` and `read` are there where the world's observation is not its state: `observe(state)` gives the observation as a tuple,
+    `read(observation)` a state that gives it (what no observation shows is at rest).
+    """
+
+    State: type[Any]
+    step: Callable[[Any, Any], Any]
+    observe: Callable[[Any], Any] | None
+    read: Callable[[Any], Any] | None
+    reward: Callable[[Any, Any, Any], Any] | None  # (state, action, next_state)
+    terminated: Callable[[Any], Any] | None  # of the state after a step
+
+
 @dataclass(frozen=True)
 class Program:
     """Python text that defines constants, a `State` named tuple and `step(state, action) -> State`.
@@ -89,10 +104,19 @@ class Program:
 
     def bind(self, backend: Backend, constants: Mapping[str, Any] | None = None) -> Dynamics:
         """The program's `State` and `step`, with the text's constants or, where given, these instead (numbers or traced values)."""
+        namespace = self._run(backend, constants)
+        return Dynamics(namespace["State"], namespace["step"])
+
+    def bind_world(self, backend: Backend, constants: Mapping[str, Any] | None = None) -> WorldModel:
+        """Everything that the program defines of its world, bound as `bind` does."""
+        namespace = self._run(backend, constants)
+        return WorldModel(namespace["State"], namespace["step"], *(namespace.get(name) for name in WorldModel._fields[2:]))
+
+    def _run(self, backend: Backend, constants: Mapping[str, Any] | None) -> dict[str, Any]:
         namespace: dict[str, Any] = {"__name__": "world_model", ROLL: roll}
         exec(self._compiled[backend], namespace)
         namespace.update(constants or {})
-        return Dynamics(namespace["State"], namespace["step"])
+        return namespace
 
     @cached_property
     def _compiled(self) -> dict[str, CodeType]:
