@@ -1,4 +1,4 @@
-"""What the fields of a world are: coordinates, angles, velocities and the rest, each with its evidence; and states read off observations."""
+"""What the fields of a world are: coordinates, angles, velocities, each with its evidence; and states read off observations."""
 
 from __future__ import annotations
 

@@ -1,0 +1,156 @@
+"""From a law of motion to the text of a program: constants, state, rates of change, an integrator, and limits in their order."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from visualpatchworld.induction.draft import Draft
+from visualpatchworld.induction.reading import Integrator, Reading
+from visualpatchworld.program.program import Program
+
+DIGITS = 10  # of a constant in the text
+
+Phase = Literal["velocity", "coordinate"]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A constant of a program, with its unit and meaning; a whole nested tuple of numbers where it is a table."""
+
+    name: str
+    value: Any
+    unit: str = ""
+    doc: str = ""
+    stderr: float | None = None
+    free: bool = True  # whether refinement may move it
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How fast everything changes, as code.
+
+    `lines` compute what `changes` need; in them `state`, `action`, `DT` (seconds of one physics step) and the numbers' names are known.
+    `changes` gives, for every velocity (its acceleration) and for every coordinate without one (its speed), a Python expression.
+    `memory` is what the world remembers without showing it: name, first value, and an expression for its next value.
+    """
+
+    name: str
+    laws: tuple[tuple[str, tuple[str, ...]], ...]
+    numbers: tuple[Number, ...]
+    changes: tuple[tuple[str, str], ...]
+    lines: tuple[str, ...] = ()
+    helpers: tuple[Callable[..., Any], ...] = ()  # law functions whose source goes into the program
+    memory: tuple[tuple[str, float, str], ...] = ()
+    empirical: bool = False
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What is done to the new values of a step before they count, right after velocities or after coordinates were moved.
+
+    `lines` assign to the plain names of fields: `speed = np.clip(speed, -TOP, TOP)`; `state` is the state before the step.
+    """
+
+    phase: Phase
+    lines: tuple[str, ...]
+    numbers: tuple[Number, ...] = ()
+    law: str = "limit"
+    of: tuple[str, ...] = ()
+    helpers: tuple[Callable[..., Any], ...] = ()
+
+
+def assemble(
+    reading: Reading,
+    rates: Rates,
+    *,
+    integrator: Integrator | None = None,
+    substeps: int = 1,
+    limits: Sequence[Limit] = (),
+    header: str = "",
+) -> Draft:
+    """The draft of a program that moves the reading's state by these rates under an integrator, and then keeps it within the limits."""
+    integrator = integrator or reading.integrator
+    numbers = (*rates.numbers, *(number for limit in limits for number in limit.numbers))
+    clashing = {number.name for number in numbers if [other.name for other in numbers].count(number.name) > 1}
+    if clashing:
+        raise ValueError(f"two laws of one program share the constants {', '.join(sorted(clashing))}")
+    timed = integrator != "none" or any("DT" in text for text in (*rates.lines, *(change for _, change in rates.changes)))
+    constants = [f"DT = {_text(reading.dt / substeps)}  # s, one physics step"] if timed else []
+    constants += [f"SUBSTEPS = {substeps}  # physics steps in one step"] if substeps > 1 else []
+    constants += [number_line(number) for number in numbers]
+    state = ["class State(NamedTuple):", *(f"    {name}: float" for name in reading.state_names)]
+    state += [f"    {name}: float = {_text(first)}  # not observed" for name, first, _ in rates.memory]
+    functions = list(dict.fromkeys((*rates.helpers, *(helper for limit in limits for helper in limit.helpers))))
+    names = [function.__name__ for function in functions]
+    if len(set(names)) < len(names):
+        raise ValueError(f"two laws of one program share the name of a function: {', '.join(names)}")
+    blocks = ["\n".join(state), *(textwrap.dedent(inspect.getsource(function)).rstrip() for function in functions)]
+    blocks += _moves(reading, rates, integrator, limits, name="step" if substeps == 1 else "move")
+    if substeps > 1:
+        loop = ["    for _ in range(SUBSTEPS):", "        state = move(state, action)", "    return state"]
+        blocks.append("\n".join(["def step(state, action):", '    """One step: the action is held over all physics steps."""', *loop]))
+    top = [f'"""{header or rates.name}"""', "", "from typing import NamedTuple", "", "import jax.numpy as np  # or: import numpy as np", ""]
+    text = "\n".join([*top, *constants]) + "\n\n\n" + "\n\n\n".join(blocks) + "\n"
+    laws = (*rates.laws, *((limit.law, limit.of) for limit in limits))
+    free = tuple(number.name for number in numbers if number.free)
+    errors = {number.name: number.stderr for number in numbers if number.stderr is not None}
+    return Draft(rates.name, Program(text), free, laws, errors, rates.empirical)
+
+
+def number_line(number: Number) -> str:
+    """A constant as it stands in the program, with unit, standard error and meaning behind it."""
+    spread = "" if number.stderr is None else f"+- {number.stderr:.1g}"
+    comment = "  ".join(part for part in (number.unit, spread, number.doc) if part)
+    return f"{number.name} = {_text(number.value)}" + (f"  # {comment}" if comment else "")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return "(" + ", ".join(_text(part) for part in value) + ("," if len(value) == 1 else "") + ")"
+    return repr(value) if isinstance(value, int) else repr(float(f"{float(value):.{DIGITS}g}"))
+
+
+def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Sequence[Limit], name: str) -> list[str]:
+    """The function of one physics step, and the function of rates where the integrator asks for them more than once."""
+    changes = dict(rates.changes)
+    moving = [c for c in reading.coordinates if c.velocity is not None and c.velocity in changes]
+    plain = [c.name for c in reading.coordinates if c.velocity is None and c.name in changes]
+    after = {phase: [line for limit in limits if limit.phase == phase for line in limit.lines] for phase in ("velocity", "coordinate")}
+    updated = [*(c.name for c in moving), *(c.velocity for c in moving if c.velocity), *plain]
+    blocks, lines = [], []
+    if integrator == "rk4":
+        given = [f"state.{c.velocity}" for c in moving] + [changes[c.velocity] for c in moving if c.velocity] + [changes[n] for n in plain]
+        body = [*rates.lines, f"return ({', '.join(given)},)"]
+        blocks.append("\n".join(["def rates(state, action):", '    """How fast each field changes."""', *_indented(body)]))
+        shift = ", ".join(f"{field}=state.{field} + time * slope[{i}]" for i, field in enumerate(updated))
+        nudge = [
+            "def nudged(state, slope, time):",
+            '    """The state after a time of even change."""',
+            f"    return state._replace({shift})",
+        ]
+        blocks.append("\n".join(nudge))
+        lines += ["k1 = rates(state, action)", "k2 = rates(nudged(state, k1, DT / 2), action)"]
+        lines += ["k3 = rates(nudged(state, k2, DT / 2), action)", "k4 = rates(nudged(state, k3, DT), action)"]
+        lines += [f"{f} = state.{f} + DT / 6 * (k1[{i}] + 2 * k2[{i}] + 2 * k3[{i}] + k4[{i}])" for i, f in enumerate(updated)]
+        lines += [*after["velocity"], *after["coordinate"]]
+    else:
+        step = "" if integrator == "none" else "DT * "
+        lines += rates.lines
+        lines += [f"{c.velocity} = state.{c.velocity} + {step}({changes[c.velocity]})" for c in moving if c.velocity]
+        lines += [f"{field} = state.{field} + {step}({changes[field]})" for field in plain]
+        lines += after["velocity"]
+        early = "state." if integrator == "explicit" else ""
+        lines += [f"{c.name} = state.{c.name} + DT * {early}{c.velocity}" for c in moving]
+        lines += after["coordinate"]
+    returned = [f"{field}={field}" for field in updated] + [f"{name}={change}" for name, _, change in rates.memory]
+    lines.append(f"return state._replace({', '.join(returned)})")
+    doc = '    """One step."""' if name == "step" else '    """One physics step."""'
+    return [*blocks, "\n".join([f"def {name}(state, action):", doc, *_indented(lines)])]
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"    {line}" if line else "" for line in lines]
