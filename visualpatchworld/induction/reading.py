@@ -34,6 +34,8 @@ class Coordinate:
     angle: bool = False
     velocity: str | None = None  # the velocity's name in the State; None where the coordinate is of first order
     velocity_column: int | None = None
+    wraps: bool = False  # its column jumps by a whole turn at the end of its range
+    velocity_scale: float = 1.0  # the coordinate moves by this times the velocity (a gear, another unit)
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Reading:
     derived: tuple[Derived, ...] = ()
     dt: float = 1.0  # seconds per step
     integrator: Integrator = "unknown"
+    weight: float | None = None  # of the old velocity in the coordinate's motion: 1 explicit, 0 semi-implicit, 1/2 in the limit
 
     @property
     def state_names(self) -> tuple[str, ...]:
