@@ -146,8 +146,8 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
         place = f"state.{c.name}"
         inner = "" if c is own else f"_{_up(c.name)}"
         if not (c.angle and (c.wraps or len(c.columns) == 2)):
-            # From a quarter of a wave in the range that was seen to as many waves as rows could show.
-            waves = tuple(np.geomspace(np.pi / 2 / span, 12 * np.pi / span, MANY))
+            # From a twentieth of a wave in the range that was seen to six of them.
+            waves = tuple(np.geomspace(np.pi / 10 / span, 12 * np.pi / span, MANY))
             terms.append(Term(f"np.sin({{inner}} * {place})", "field", f"WAVE_SIN{inner}", 2.0, (c.name,), waves, inner_label=f"WAVE{inner}"))
             terms.append(Term(f"np.cos({{inner}} * {place})", "field", f"WAVE_COS{inner}", 2.0, (c.name,), waves, inner_label=f"WAVE{inner}"))
         else:

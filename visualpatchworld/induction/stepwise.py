@@ -175,7 +175,7 @@ def _tuned(term: Term, expanded, others, goal, samples, picked) -> tuple[Term, F
     return found, column / np.linalg.norm(column)
 
 
-def _finished(item: _Item, goal, target, samples, floor, scale) -> Choice:
+def _finished(item: _Item, goal, target, samples, picked, floor, scale) -> Choice:
     """The item as a choice over all rows: those it explains are found anew."""
     if not item.terms:
         left = float(np.sqrt(np.mean(goal**2)))
