@@ -14,6 +14,7 @@ from visualpatchworld.induction.terms import Samples, Term
 
 MOST_TERMS = 9
 BEAM = 6
+MOST_SCANNED = 4
 PENALTY = 3.0  # times log N, per unit of a term's cost
 EXACT = 4.0  # so many times the noise floor still counts as nothing left
 MOST_ROWS = 2500
@@ -69,7 +70,7 @@ def choose(
         if not beam:
             break
         best_by_size.append(beam[0])
-        if beam[0].squares <= enough:
+        if beam[0].squares <= enough or beam[0].squares > 0.98 * best_by_size[-2].squares:
             break
     choices = []
     for item in best_by_size:
@@ -101,18 +102,19 @@ def _grown(beam: Sequence[_Item], expanded, matrix, goal, samples, picked) -> li
         costs = np.array([term.cost for term in expanded])
         # A dearer term must leave clearly less: costs count as the same part of what is left.
         ranked = np.log(np.maximum(item.squares - gains, 1e-9 * item.squares)) + 0.02 * costs
-        taken: set[str] = set()
-        for k in np.argsort(ranked)[: 40 * BEAM]:
-            if expanded[k].code in taken or gains[k] <= 1e-7 * item.squares:
+        taken = 0
+        for k in np.argsort(ranked)[: 60 * BEAM]:
+            if gains[k] <= 1e-7 * item.squares or not _is_valley(k, ranked, expanded) or not _fits(expanded[k], item.terms):
                 continue
-            taken.add(expanded[k].code)
-            key = tuple(sorted([*(t.code for t in item.terms), expanded[k].code]))
+            taken += 1
+            inner = "" if expanded[k].inner is None else f" at {expanded[k].inner:.3g}"
+            key = tuple(sorted([*(t.code for t in item.terms), expanded[k].code + inner]))
             if key not in found or ranked[k] < found[key][0]:
                 found[key] = (float(ranked[k]), item, int(k))
-            if len(taken) == BEAM:
+            if taken == 2 * BEAM:
                 break
     grown = []
-    for _, item, k in sorted(found.values(), key=lambda entry: entry[0])[: 2 * BEAM]:
+    for _, item, k in sorted(found.values(), key=lambda entry: entry[0])[: 3 * BEAM]:
         term, column = expanded[k], matrix[:, k]
         if term.inner is not None:
             term, column = _tuned(term, expanded, item.columns, goal, samples, picked)
@@ -121,6 +123,22 @@ def _grown(beam: Sequence[_Item], expanded, matrix, goal, samples, picked) -> li
     if grown and len(grown[0].terms) > 1:
         grown[0] = _swapped(grown[0], expanded, matrix, goal, samples, picked)
     return grown[:BEAM]
+
+
+def _fits(term: Term, others: Sequence[Term]) -> bool:
+    """Whether a term may join the others: terms with a constant inside are few, and one kind of them stands once, or it fits anything."""
+    if term.inner is None:
+        return True
+    scanned = [other for other in others if other.inner is not None]
+    return len(scanned) < MOST_SCANNED and all(other.code != term.code and other.label != term.label for other in scanned)
+
+
+def _is_valley(k: int, ranked, expanded: Sequence[Term]) -> bool:
+    """Whether a scanned constant is better there than at its neighbours in the grid; there may be several such places."""
+    if expanded[k].inner is None:
+        return True
+    near = [n for n in (k - 1, k + 1) if 0 <= n < len(expanded) and expanded[n].code == expanded[k].code]
+    return all(ranked[n] >= ranked[k] for n in near)
 
 
 def _swapped(item: _Item, expanded, matrix, goal, samples, picked) -> _Item:
