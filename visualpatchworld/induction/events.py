@@ -26,5 +26,24 @@ def usual_rows(target: Float[np.ndarray, " N"], rows: Rows, floor: float, seed: 
     turns = rng.normal(size=(inputs.shape[1], waves)) * rng.choice([0.3, 0.7, 1.2], size=waves)
     smooth = np.cos(inputs @ turns + rng.uniform(0, 2 * np.pi, waves))
     design = np.concatenate([np.ones((len(target), 1)), inputs, inputs**2, smooth], axis=1)
-    fit = robust_fit(design, target, floor=floor, ridge=1e-9, cut=CUT)
-    return fit.kept if fit.kept.mean() > 1 - MOST_SET_ASIDE else np.ones(len(target), bool)
+    free = ~at_edges(rows)
+    free = free if free.sum() > max(40, 0.2 * len(free)) else np.ones(len(target), bool)
+    fit = robust_fit(design[free], target[free], floor=floor, ridge=1e-9, cut=CUT)
+    kept = free.copy()
+    kept[free] = fit.kept
+    return kept if fit.kept.mean() > 1 - MOST_SET_ASIDE else free
+
+
+def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
+    """Steps that begin or end at the least or greatest value of a field, where that value is met again and again: a wall or a clip."""
+    found = np.zeros(len(rows.before), bool)
+    for column in range(rows.before.shape[1]):
+        values = np.concatenate([rows.before[:, column], rows.after[:, column]])
+        span = float(np.ptp(values))
+        if span == 0 or len(np.unique(values)) < 20:
+            continue
+        for edge in (values.min(), values.max()):
+            slack = 1e-9 * max(span, abs(edge))
+            if (np.abs(values - edge) <= slack).sum() >= 5:
+                found |= (np.abs(rows.after[:, column] - edge) <= slack) | (np.abs(rows.before[:, column] - edge) <= slack)
+    return found

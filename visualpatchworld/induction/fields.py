@@ -43,11 +43,12 @@ class _Candidate:
     series: tuple[Float[np.ndarray, " T"], ...]
     angle: bool
     wraps: bool
+    turn_from: float = -np.pi
 
 
 def read_fields(
     trajectories: Sequence[Trajectory],
-    action_space: ActionSpace,
+    action_space: ActionSpace | None = None,
     names: Sequence[str] | None = None,
     dt: float | None = None,
     corrections: Mapping[str, str] | None = None,
@@ -76,33 +77,42 @@ def read_fields(
     candidates = [_circle_candidate(trajectories, circle) for circle in circles]
     candidates += [_plain_candidate(trajectories, i, told) for i in live if not any(i in circle for circle in circles)]
     pairs = _velocity_pairs(trajectories, candidates, live, circles, noise, dt, told)
-    step, snapped, weight, integrator = _time_step(trajectories, candidates, pairs, dt)
+    for n, pair in enumerate(pairs):
+        if pair.slope < 0 and len(candidates[pair.coordinate].columns) == 2:
+            # The other way round the angle grows with its velocity.
+            candidates[pair.coordinate] = _circle_candidate(trajectories, candidates[pair.coordinate].columns[::-1])
+            pairs[n] = pair._replace(slope=-pair.slope)
+    step, weight, integrator = _time_step(trajectories, candidates, pairs, dt)
     if pairs:
         worst = max(pair.left for pair in pairs)
         found = f"dt = {step:.6g}{' (given)' if dt else ''}, weight of the old velocity {weight:.3f}: {integrator}; rest {worst:.1g} of the motion"
     else:
         found = ""
 
+    pairs, bases = _relative(trajectories, candidates, pairs, live, circles, noise, told, step)
     maker = _Names(labels, given)
     velocity_of = {pair.coordinate: pair for pair in pairs}
     speeds = {pair.column for pair in pairs}
     coordinates: list[Coordinate] = []
     later: list[_Candidate] = []
-    for k, candidate in enumerate(candidates):
+    called: dict[int, str] = {}
+    for k in sorted(range(len(candidates)), key=lambda k: k in bases):
+        candidate = candidates[k]
         if len(candidate.columns) == 1 and candidate.columns[0] in speeds:
             continue
         if k not in velocity_of:
             later.append(candidate)
             continue
         pair = velocity_of[k]
-        turned = pair.slope < 0 and len(candidate.columns) == 2
-        columns = candidate.columns[::-1] if turned else candidate.columns
-        scale = 1.0 if abs(abs(pair.slope) / step - 1) < 0.02 or turned and abs(-pair.slope / step - 1) < 0.02 else abs(pair.slope) / step
-        scale = scale if turned or pair.slope > 0 else -scale
+        columns = candidate.columns
+        scale = 1.0 if abs(pair.slope / step - 1) < 0.02 else pair.slope / step
         name = maker.coordinate(columns, candidate.angle)
         speed = maker.velocity(pair.column, name)
-        coordinates.append(Coordinate(name, columns, candidate.angle, speed, pair.column, candidate.wraps, scale))
-        _note_coordinate(note, columns, name, candidate, f"moves by the field '{labels[pair.column]}'; {found}")
+        relative = called[bases[k]] if k in bases else None
+        shown = f"shows {name} + {relative}; " if relative else ""
+        coordinates.append(Coordinate(name, columns, candidate.angle, speed, pair.column, candidate.wraps, candidate.turn_from, relative, scale))
+        called[k] = name
+        _note_coordinate(note, columns, name, candidate, f"{shown}moves by the field '{labels[pair.column]}'; {found}")
         units = "" if scale == 1.0 else f", in units of {scale:.6g}"
         note(pair.column, "velocity", name, f"leaves {pair.left:.1g} of the motion of {name}{units}; {found}")
 
@@ -111,8 +121,10 @@ def read_fields(
     for column in parameters:
         note(column, "constant", "episode", "stays the same within an episode and differs between episodes")
     kept = tuple((maker.plain(column), column) for column in parameters)
+    coordinates = sorted(coordinates, key=lambda c: (c.relative_to is not None, c.columns))
     fields = tuple(roles[column] for column in range(width))
-    return Reading(fields, tuple(coordinates), kept, tuple(derived), step, integrator, weight)
+    still = {c: float(f'{np.mean(seen[:, c]):.6g}') for c in range(width) if roles[c].role in ("constant", "noise") and c not in parameters}
+    return Reading(fields, tuple(coordinates), kept, tuple(derived), step, integrator, still, weight)
 
 
 def parse_corrections(text: str) -> dict[str, str]:
@@ -205,7 +217,7 @@ def _plain_candidate(trajectories: Sequence[Trajectory], column: int, told) -> _
     wraps = bool(inside and far.any() and (jumps[~far] < np.pi / 2).all() and high - low > 1.8 * np.pi)
     angle = wraps or told.get(column, ("", None))[0] == "angle"
     series = tuple(np.unwrap(part) if wraps else part for part in raw)
-    return _Candidate((column,), series, angle, wraps)
+    return _Candidate((column,), series, angle, wraps, 0.0 if low >= -1e-6 else -np.pi)
 
 
 def _velocity_pairs(trajectories, candidates, live, circles, noise, dt, told) -> list[_Pair]:
@@ -218,6 +230,7 @@ def _velocity_pairs(trajectories, candidates, live, circles, noise, dt, told) ->
         if spread == 0:
             continue
         fine = float(np.sqrt(2 * np.sum(noise[list(candidate.columns)] ** 2)))
+        free = np.concatenate([_away_from_edges(candidate, part) for part in candidate.series])
         for column in live:
             role, of = told.get(column, ("velocity", None))
             if column in candidate.columns or column in circular or role != "velocity":
@@ -229,7 +242,7 @@ def _velocity_pairs(trajectories, candidates, live, circles, noise, dt, told) ->
                 continue
             old = np.concatenate([t.observations[:-1, column] for t in trajectories])
             new = np.concatenate([t.observations[1:, column] for t in trajectories])
-            fit = robust_fit(np.stack([(old + new) / 2, (old - new) / 2], axis=-1), moved, floor=fine)
+            fit = robust_fit(np.stack([(old + new) / 2, (old - new) / 2], axis=-1)[free], moved[free], floor=fine)
             slope = float(fit.coefficients[0])
             left = robust_spread(fit.left) / spread
             sure = of is not None
@@ -257,32 +270,44 @@ def _velocity_pairs(trajectories, candidates, live, circles, noise, dt, told) ->
     return sorted(chosen, key=lambda pair: candidates[pair.coordinate].columns)
 
 
-def _time_step(trajectories, candidates, pairs, dt) -> tuple[float, bool, float | None, Integrator]:
+def _time_step(trajectories, candidates, pairs, dt) -> tuple[float, float | None, Integrator]:
     if not pairs:
-        return (dt or 1.0), False, None, "unknown" if dt else "none"
+        return (dt or 1.0), None, "unknown" if dt else "none"
     slopes = np.array([abs(pair.slope) for pair in pairs])
     # The time step is what most pairs agree on; the others are in other units.
     votes = (np.abs(slopes[:, None] / slopes - 1) < 0.02).sum(axis=0)
     best = min(np.flatnonzero(votes == votes.max()), key=lambda i: pairs[i].left)
     step = float(slopes[best])
-    snapped = False
-    if dt is not None:
-        step = dt
-    else:
-        short = _short(step, lambda value: _left_with(trajectories, candidates, pairs[best], value), pairs[best].left)
-        step, snapped = (short, True) if short is not None else (step, False)
+    short = _short(step, lambda value: _left_with(trajectories, candidates, pairs[best], value), pairs[best].left)
+    step = dt or short or step
     same = [pair for pair in pairs if abs(abs(pair.slope) / step - 1) < 0.05] or [pairs[best]]
     weights = [_weight(trajectories, candidates, pair, step if len(same) > 1 or not dt else abs(pair.slope)) for pair in same]
     weight = float(np.median(weights))
     integrator: Integrator = "explicit" if abs(weight - 1) < DECIDED else "semi-implicit" if abs(weight) < DECIDED else "unknown"
-    return step, snapped, weight, integrator
+    return step, weight, integrator
+
+
+def _away_from_edges(candidate: _Candidate, series: Float[np.ndarray, " T"]) -> np.ndarray:
+    """Steps that neither begin nor end at the least or greatest value of all, where that is met again and again: a wall."""
+    everything = np.concatenate(candidate.series)
+    free = np.ones(len(series) - 1, bool)
+    if candidate.angle:
+        return free
+    for edge in (everything.min(), everything.max()):
+        at = np.abs(everything - edge) <= 1e-9 * max(np.ptp(everything), abs(edge))
+        if 3 <= at.sum() < 0.8 * len(everything):
+            near = np.abs(series - edge) <= 1e-9 * max(np.ptp(everything), abs(edge))
+            free &= ~(near[1:] | near[:-1])
+    return free
 
 
 def _parts(trajectories, candidates, pair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    moved = np.concatenate([np.diff(part) for part in candidates[pair.coordinate].series])
+    candidate = candidates[pair.coordinate]
+    free = np.concatenate([_away_from_edges(candidate, part) for part in candidate.series])
+    moved = np.concatenate([np.diff(part) for part in candidate.series])
     old = np.concatenate([t.observations[:-1, pair.column] for t in trajectories])
     new = np.concatenate([t.observations[1:, pair.column] for t in trajectories])
-    return moved * np.sign(pair.slope), old, new
+    return (moved * np.sign(pair.slope))[free], old[free], new[free]
 
 
 def _weight(trajectories, candidates, pair, step) -> float:
@@ -316,7 +341,7 @@ def _place_rest(trajectories, later, coordinates, parameters, labels, noise, not
         expressions = []
         if forced in ("", "derived"):
             for column in candidate.columns:
-                found = derived_expression(trajectories, column, known, parameters, noise)
+                found = derived_expression(trajectories, column, known, parameters, noise, step)
                 expressions.append(found)
         if expressions and all(expression is not None for expression in expressions):
             for column, expression in zip(candidate.columns, expressions, strict=True):
@@ -336,10 +361,10 @@ def _place_rest(trajectories, later, coordinates, parameters, labels, noise, not
         name = maker.coordinate(candidate.columns, candidate.angle)
         if memory:
             speed = maker.velocity(None, name)
-            ends.append(Coordinate(name, candidate.columns, candidate.angle, speed, None, candidate.wraps))
+            ends.append(Coordinate(name, candidate.columns, candidate.angle, speed, None, candidate.wraps, candidate.turn_from))
             why = f"goes on moving as it moved before ({remembered:.2g} of the spread of its change is left, {predictable:.2g} without); no column is its velocity"
         else:
-            ends.append(Coordinate(name, candidate.columns, candidate.angle, None, None, candidate.wraps))
+            ends.append(Coordinate(name, candidate.columns, candidate.angle, None, None, candidate.wraps, candidate.turn_from))
             why = "evolves, and no column is its velocity"
         _note_coordinate(note, candidate.columns, name, candidate, why)
     return ends, derived
@@ -436,3 +461,36 @@ def with_angles(reading: Reading, names: Sequence[str]) -> Reading:
         for i, field in enumerate(reading.fields)
     )
     return replace(reading, fields=fields)
+
+
+def _relative(trajectories, candidates, pairs, live, circles, noise, told, step) -> tuple[list[_Pair], dict[int, int]]:
+    """Absolute angles whose velocity columns are relative: the angle moves by another coordinate's velocity and one more column.
+
+    The answer has a pair for each such candidate, and by candidate the one that it is relative to; its series becomes the difference.
+    """
+    paired = {pair.coordinate for pair in pairs}
+    speeds = {pair.column for pair in pairs}
+    circular = {column for circle in circles for column in circle}
+    bases: dict[int, int] = {}
+    more = list(pairs)
+    for k, candidate in enumerate(candidates):
+        if k in paired or not candidate.angle:
+            continue
+        options = []
+        ways = [candidate]
+        if len(candidate.columns) == 2:
+            ways.append(_circle_candidate(trajectories, candidate.columns[::-1]))
+        for base in pairs:
+            for way in ways:
+                series = tuple(a - b for a, b in zip(way.series, candidates[base.coordinate].series, strict=True))
+                difference = replace(way, series=series)
+                free = [c for c in live if c not in speeds and c not in circular]
+                found = _velocity_pairs(trajectories, [difference], free, [], noise, None, told)
+                options += [(pair.left, base.coordinate, difference, pair) for pair in found if abs(pair.slope / step - 1) < 0.05]
+        if options:
+            _, base, difference, pair = min(options, key=lambda option: option[0])
+            candidates[k] = difference
+            bases[k] = base
+            more.append(pair._replace(coordinate=k))
+            speeds.add(pair.column)
+    return sorted(more, key=lambda pair: (pair.coordinate in bases, candidates[pair.coordinate].columns)), bases

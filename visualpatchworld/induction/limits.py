@@ -8,13 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from visualpatchworld.induction.contacts import contacts
 from visualpatchworld.induction.draft import Draft
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.motion import Limit, Number
 from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.regress import solve
 from visualpatchworld.induction.terms import Rows
 
 LEAST_ROWS = 2  # a limit owns at least so many
+LEAST_BITS = 4.0  # and lowers what is left by at least so much
 MOST_LIMITS = 8
 
 
@@ -24,6 +27,11 @@ class Unexplained(NamedTuple):
     rows: Bool[np.ndarray, " N"]
     off: Float[np.ndarray, "N S"]
     tolerance: Float[np.ndarray, " S"]
+
+    @property
+    def bits(self) -> float:
+        """How much is left to explain: per row the logarithm of its largest error in units of what counts as given."""
+        return float(np.sum(np.log2(1 + np.max(np.abs(self.off) / self.tolerance, axis=1)) * self.rows))
 
 
 def unexplained(draft: Draft, rows: Rows, noise: Float[np.ndarray, " S"], tolerance: Float[np.ndarray, " S"] | None = None) -> Unexplained:
@@ -48,15 +56,15 @@ def find_limits(
     open_rows = unexplained(build(taken), rows, noise)
     tolerance = open_rows.tolerance
     while open_rows.rows.sum() >= LEAST_ROWS and len(taken) < MOST_LIMITS:
-        best, best_count = None, int(open_rows.rows.sum())
+        best, least, count = None, open_rows.bits - LEAST_BITS, int(open_rows.rows.sum())
         for limit in _candidates(reading, rows, build(taken), open_rows, taken):
             try:
-                trial = build([*taken, limit])
+                trial = unexplained(build([*taken, limit]), rows, noise, tolerance)
             except ValueError:
                 continue
-            count = int(unexplained(trial, rows, noise, tolerance).rows.sum())
-            if count <= best_count - LEAST_ROWS:
-                best, best_count = limit, count
+            # A dearer limit must explain more; one that breaks rows that were explained is invented.
+            if trial.rows.sum() <= count and trial.bits + len(limit.numbers) < least:
+                best, least = limit, trial.bits + len(limit.numbers)
         if best is None:
             break
         taken.append(best)
@@ -78,6 +86,8 @@ def _candidates(reading: Reading, rows: Rows, draft: Draft, open_rows: Unexplain
                 found += _clips(c, field, rows.after[:, k], given[:, k], events, open_rows.tolerance[k])
         if c.velocity is not None:
             found += _walls(c, rows, given, open_rows)
+            found += _soft_stops(c, rows, given, open_rows)
+    found += contacts(reading, rows, given, open_rows.off, open_rows.tolerance)
     return [limit for limit in found if not used & {number.name for number in limit.numbers}]
 
 
@@ -160,6 +170,51 @@ def _walls(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Lim
                 out.append(Limit("coordinate", lines, (number, bounce), "bounce", (c.name,)))
             if moves:
                 out.append(Limit("coordinate", tuple(moves), (number,), "clip", (c.name,)))
+    return out
+
+
+def _soft_stops(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Limit]:
+    """A spring and damper beyond an edge, which may also take the place of a part of the other forces, as engines' constraints do."""
+    assert c.velocity is not None
+    i, j = rows.names.index(c.name), rows.names.index(c.velocity)
+    q, v, new_v, free_v = rows.before[:, i], rows.before[:, j], rows.after[:, j], given[:, j]
+    events = np.abs(open_rows.off[:, j]) > open_rows.tolerance[j]
+    out = []
+    for side, word, cmp, push in ((1, "HIGH", ">", "np.minimum"), (-1, "LOW", "<", "np.maximum")):
+        hit = events & (side * open_rows.off[:, j] < 0)
+        usual = ~events
+        if hit.sum() < 3 or not usual.any():
+            continue
+        first = float((side * q[hit]).min())
+        below = side * q[usual]
+        last = float(below[below <= first].max()) if (below <= first).any() else -np.inf
+        # Beyond the edge only steps that the stop does not hold back may look usual.
+        if not np.isfinite(last) or (below > first).sum() > 0.5 * hit.sum() or first < np.quantile(side * q, 0.5):
+            continue
+        name, place, speed = f"{c.name.upper()}_{word}", c.name, c.velocity
+        change, free = new_v[hit] - v[hit], free_v[hit] - v[hit]
+        fits: list[tuple[str, dict[str, float], float]] = []
+        spring = np.stack([side * q[hit], np.ones(hit.sum()), v[hit]], axis=-1)
+        for damped in (False, True):
+            columns = spring if damped else spring[:, :2]
+            beta = solve(columns, change - free)
+            if side * beta[0] < 0:
+                edge = float(-beta[1] / beta[0])
+                fits.append(("spring", {"STIFF": -side * float(beta[0]), "DAMP": -float(beta[2]) if damped else 0.0}, side * edge))
+        if hit.sum() >= 6:
+            edge = side * _shortest_between(last, first)
+            columns = np.stack([free, -(q[hit] - edge), -v[hit]], axis=-1)
+            keep, stiff, damp = (float(x) for x in solve(columns, change))
+            if 0 <= keep < 1 and damp > 0:
+                fits.append(("constraint", {"KEEP": keep, "STIFF": stiff, "DAMP": damp}, edge))
+        for kind, values, edge in fits:
+            numbers = [Number(f"{name}_EDGE", edge, doc=f"{place} is pushed back beyond it", free=False)]
+            numbers += [Number(f"{name}_{key}", value, doc=f"of the soft stop, per step: {key.lower()}") for key, value in values.items() if value]
+            parts = [f"{name}_STIFF * (state.{place} - {name}_EDGE)"] + ([f"{name}_DAMP * state.{speed}"] if values.get("DAMP") else [])
+            kept = f"state.{speed} + {name}_KEEP * ({speed} - state.{speed})" if kind == "constraint" else speed
+            pushed = f"{push}({speed}, {kept} - {' - '.join(parts)})"
+            line = f"{speed} = np.where(state.{place} {cmp} {name}_EDGE, {pushed}, {speed})"
+            out.append(Limit("velocity", (line,), tuple(numbers), "soft stop", (place,)))
     return out
 
 

@@ -93,6 +93,7 @@ def assemble(
     if substeps > 1:
         loop = ["    for _ in range(SUBSTEPS):", "        state = move(state, action)", "    return state"]
         blocks.append("\n".join(["def step(state, action):", '    """One step: the action is held over all physics steps."""', *loop]))
+    blocks += reading.functions()
     top = [f'"""{header or rates.name}"""', "", "from typing import NamedTuple", "", "import jax.numpy as np  # or: import numpy as np", ""]
     text = "\n".join([*top, *constants]) + "\n\n\n" + "\n\n\n".join(blocks) + "\n"
     laws = (*rates.laws, *((limit.law, limit.of) for limit in limits))
