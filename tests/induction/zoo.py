@@ -331,7 +331,7 @@ def discs(rng):
 
     def step(s, a):
         q, v = s[:4].reshape(2, 2), s[4:].reshape(2, 2)
-        v = v + dt * (np.array([gain * a, [0.0, 0.0]]) - drag * v)
+        v = v + dt * (np.array([gain * a, [0.0, 0.0]]) - drag * v - 4.0 * q)
         away = q[1] - q[0]
         far = np.linalg.norm(away)
         normal = away / far

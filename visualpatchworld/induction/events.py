@@ -35,15 +35,23 @@ def usual_rows(target: Float[np.ndarray, " N"], rows: Rows, floor: float, seed: 
 
 
 def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
-    """Steps that begin or end at the least or greatest value of a field, where that value is met again and again: a wall or a clip."""
+    """Steps that end at a value of a field that is met again and again: a wall or a clip."""
     found = np.zeros(len(rows.before), bool)
     for column in range(rows.before.shape[1]):
-        values = np.concatenate([rows.before[:, column], rows.after[:, column]])
-        span = float(np.ptp(values))
-        if span == 0 or len(np.unique(values)) < 20:
-            continue
-        for edge in (values.min(), values.max()):
-            slack = 1e-9 * max(span, abs(edge))
-            if (np.abs(values - edge) <= slack).sum() >= 5:
-                found |= (np.abs(rows.after[:, column] - edge) <= slack) | (np.abs(rows.before[:, column] - edge) <= slack)
+        found |= repeated(rows.after[:, column]) & (rows.after[:, column] != rows.before[:, column])
+        # What stays at such a value is held there, unless it is at rest in all fields.
+        still = (rows.after == rows.before).all(axis=1)
+        found |= repeated(rows.after[:, column]) & ~still
     return found
+
+
+def repeated(values: Float[np.ndarray, " N"], least: int = 5) -> Bool[np.ndarray, " N"]:
+    """Rows with a value that stands exactly in many rows of an otherwise continuous column."""
+    span = float(np.ptp(values))
+    if span == 0:
+        return np.zeros(len(values), bool)
+    grid = np.round(values / (1e-9 * max(span, float(np.abs(values).max()))))
+    _, place, count = np.unique(grid, return_inverse=True, return_counts=True)
+    if len(count) < max(20, 0.1 * len(values)):
+        return np.zeros(len(values), bool)
+    return (count >= max(least, 0.004 * len(values)))[place]

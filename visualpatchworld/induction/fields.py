@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.derive import derived_expression
+from visualpatchworld.induction.events import repeated
 from visualpatchworld.induction.noise import robust_spread, roundings
 from visualpatchworld.induction.reading import Coordinate, Derived, FieldRole, Integrator, Reading, Role
 from visualpatchworld.induction.regress import robust_fit, solve
@@ -230,7 +231,7 @@ def _velocity_pairs(trajectories, candidates, live, circles, noise, dt, told) ->
         if spread == 0:
             continue
         fine = float(np.sqrt(2 * np.sum(noise[list(candidate.columns)] ** 2)))
-        free = np.concatenate([_away_from_edges(candidate, part) for part in candidate.series])
+        free = _away_from_edges(candidate)
         for column in live:
             role, of = told.get(column, ("velocity", None))
             if column in candidate.columns or column in circular or role != "velocity":
@@ -276,7 +277,7 @@ def _time_step(trajectories, candidates, pairs, dt) -> tuple[float, float | None
     slopes = np.array([abs(pair.slope) for pair in pairs])
     # The time step is what most pairs agree on; the others are in other units.
     votes = (np.abs(slopes[:, None] / slopes - 1) < 0.02).sum(axis=0)
-    best = min(np.flatnonzero(votes == votes.max()), key=lambda i: pairs[i].left)
+    best = min(np.flatnonzero(votes == votes.max()), key=lambda i: (_digits(slopes[i], pairs[i].left), pairs[i].left))
     step = float(slopes[best])
     short = _short(step, lambda value: _left_with(trajectories, candidates, pairs[best], value), pairs[best].left)
     step = dt or short or step
@@ -287,23 +288,17 @@ def _time_step(trajectories, candidates, pairs, dt) -> tuple[float, float | None
     return step, weight, integrator
 
 
-def _away_from_edges(candidate: _Candidate, series: Float[np.ndarray, " T"]) -> np.ndarray:
-    """Steps that neither begin nor end at the least or greatest value of all, where that is met again and again: a wall."""
-    everything = np.concatenate(candidate.series)
-    free = np.ones(len(series) - 1, bool)
-    if candidate.angle:
-        return free
-    for edge in (everything.min(), everything.max()):
-        at = np.abs(everything - edge) <= 1e-9 * max(np.ptp(everything), abs(edge))
-        if 3 <= at.sum() < 0.8 * len(everything):
-            near = np.abs(series - edge) <= 1e-9 * max(np.ptp(everything), abs(edge))
-            free &= ~(near[1:] | near[:-1])
-    return free
+def _away_from_edges(candidate: _Candidate) -> np.ndarray:
+    """Steps that do not end at a value that is met again and again: a wall. Without them the coordinate follows its velocity."""
+    after = np.concatenate([part[1:] for part in candidate.series])
+    before = np.concatenate([part[:-1] for part in candidate.series])
+    free = ~(repeated(after) & (after != before)) & ~(repeated(after) & repeated(before))
+    return free if not candidate.angle and free.mean() > 0.2 else np.ones(len(after), bool)
 
 
 def _parts(trajectories, candidates, pair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     candidate = candidates[pair.coordinate]
-    free = np.concatenate([_away_from_edges(candidate, part) for part in candidate.series])
+    free = _away_from_edges(candidate)
     moved = np.concatenate([np.diff(part) for part in candidate.series])
     old = np.concatenate([t.observations[:-1, pair.column] for t in trajectories])
     new = np.concatenate([t.observations[1:, pair.column] for t in trajectories])
@@ -319,6 +314,11 @@ def _left_with(trajectories, candidates, pair, step) -> float:
     moved, old, new = _parts(trajectories, candidates, pair)
     fit = robust_fit((old - new)[:, None], moved / step - new)
     return robust_spread(fit.left) * step / (float(np.std(moved)) or 1.0)
+
+
+def _digits(value: float, left: float) -> int:
+    """How many digits the value needs: a time step is a rounder number than a gear."""
+    return next((n for n in range(1, 5) if abs(float(f"{value:.{n}g}") / value - 1) < max(1e-4, left)), 5)
 
 
 def _short(value: float, left_with, left: float) -> float | None:

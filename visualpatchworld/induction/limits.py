@@ -19,6 +19,7 @@ from visualpatchworld.induction.terms import Rows
 LEAST_ROWS = 2  # a limit owns at least so many
 LEAST_BITS = 4.0  # and lowers what is left by at least so much
 MOST_LIMITS = 8
+QUIET, QUIET_SPREAD = 0.25, 0.3186  # this part of normal errors is below so many standard deviations; walls may own most rows
 
 
 class Unexplained(NamedTuple):
@@ -39,7 +40,7 @@ def unexplained(draft: Draft, rows: Rows, noise: Float[np.ndarray, " S"], tolera
     given = march(draft.program, rows.before, rows.actions[:, None, :])[:, 0]
     off = np.where(np.isfinite(given), rows.after - given, 1e9)
     if tolerance is None:
-        usual = 1.4826 * np.median(np.abs(off), axis=0)
+        usual = np.quantile(np.abs(off), QUIET, axis=0) / QUIET_SPREAD
         motion = np.maximum(np.std(rows.after - rows.before, axis=0), 1e-12)
         tolerance = np.maximum(np.maximum(10 * usual, 8 * noise), 1e-7 * motion)
     return Unexplained((np.abs(off) > tolerance).any(axis=1), off, tolerance)
@@ -189,7 +190,7 @@ def _soft_stops(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> lis
         below = side * q[usual]
         last = float(below[below <= first].max()) if (below <= first).any() else -np.inf
         # Beyond the edge only steps that the stop does not hold back may look usual.
-        if not np.isfinite(last) or (below > first).sum() > 0.5 * hit.sum() or first < np.quantile(side * q, 0.5):
+        if not np.isfinite(last) or (below > first).sum() > 3 * hit.sum() or first < np.quantile(side * q, 0.5):
             continue
         name, place, speed = f"{c.name.upper()}_{word}", c.name, c.velocity
         change, free = new_v[hit] - v[hit], free_v[hit] - v[hit]

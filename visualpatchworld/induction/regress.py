@@ -60,7 +60,9 @@ def robust_fit(
     return LinearFit(coefficients, left, kept)
 
 
-def within(left: Float[np.ndarray, " N"], floor: float = 0.0, cut: float = 8.0) -> Bool[np.ndarray, " N"]:
-    """Rows whose error is like that of the others: within `cut` robust spreads."""
-    spread = 1.4826 * float(np.median(np.abs(left)))
+def within(
+    left: Float[np.ndarray, " N"], floor: float = 0.0, cut: float = 8.0, usual: Bool[np.ndarray, " N"] | None = None
+) -> Bool[np.ndarray, " N"]:
+    """Rows whose error is like that of the others (of the `usual` ones, where given): within `cut` robust spreads."""
+    spread = 1.4826 * float(np.median(np.abs(left if usual is None or not usual.any() else left[usual])))
     return np.abs(left) <= cut * max(spread, floor)

@@ -74,7 +74,7 @@ def choose(
             break
     choices = []
     for item in best_by_size:
-        choices.append(_finished(item, goal, target, samples, picked, floor, scale))
+        choices.append(_finished(item, goal, target, samples, picked, kept, floor, scale))
     if choices[-1].exact:
         choices[-1] = _pruned(choices[-1], target, samples, floor, scale)
     return sorted(choices, key=lambda choice: (not choice.exact, choice.score))
@@ -122,6 +122,8 @@ def _grown(beam: Sequence[_Item], expanded, matrix, goal, samples, picked) -> li
     grown.sort(key=lambda item: np.log(max(item.squares, 1e-300)) + 0.02 * sum(term.cost for term in item.terms))
     if grown and len(grown[0].terms) > 1:
         grown[0] = _swapped(grown[0], expanded, matrix, goal, samples, picked)
+    grown = [_together(item, goal, samples, picked) if n < 3 else item for n, item in enumerate(grown)]
+    grown.sort(key=lambda item: np.log(max(item.squares, 1e-300)) + 0.02 * sum(term.cost for term in item.terms))
     return grown[:BEAM]
 
 
@@ -160,6 +162,40 @@ def _swapped(item: _Item, expanded, matrix, goal, samples, picked) -> _Item:
     return item
 
 
+def _together(item: _Item, goal, samples, picked) -> _Item:
+    """All constants inside terms moved at once with the factors, by Gauss and Newton's steps that are halved until they help."""
+    inside = [k for k, term in enumerate(item.terms) if term.inner is not None and term.smooth]
+    if not inside or len(item.terms) == 1:
+        return item
+    for _ in range(8):
+        columns = np.stack(item.columns, axis=-1)
+        factors = solve(columns, goal)
+        slopes = []
+        for k in inside:
+            inner = item.terms[k].inner or 0.0
+            nudge = 1e-6 * max(abs(inner), 1e-6)
+            norm = float(np.linalg.norm(samples.column(item.terms[k])[picked]))
+            sides = [samples.column(item.terms[k].at(inner + way * nudge))[picked] for way in (1, -1)]
+            slopes.append(factors[k] * (sides[0] - sides[1]) / (2 * nudge * norm))
+        move = solve(np.concatenate([columns, np.stack(slopes, axis=-1)], axis=1), goal)[len(item.terms) :]
+        best = item
+        for part in (1.0, 0.5, 0.2):
+            terms = list(item.terms)
+            for k, step in zip(inside, move, strict=True):
+                terms[k] = terms[k].at((terms[k].inner or 0.0) + part * step)
+            fresh = [samples.column(term)[picked] for term in terms]
+            norms = [float(np.linalg.norm(column)) for column in fresh]
+            if min(norms) > 0 and np.isfinite(norms).all():
+                trial = _item(tuple(terms), tuple(c / n for c, n in zip(fresh, norms, strict=True)), goal)
+                if trial.squares < best.squares:
+                    best = trial
+                    break
+        if best.squares > 0.999 * item.squares:
+            return best
+        item = best
+    return item
+
+
 def _item(terms, columns, goal) -> _Item:
     basis = np.linalg.qr(np.stack(columns, axis=-1))[0]
     left = goal - basis @ (basis.T @ goal)
@@ -184,16 +220,21 @@ def _tuned(term: Term, expanded, others, goal, samples, picked) -> tuple[Term, F
     if term.smooth:
         best = float(minimize_scalar(left, bounds=(low, high), method="bounded", options={"xatol": 1e-10 * (high - low)}).x)  # pyright: ignore
     else:
-        tried = np.linspace(low, high, 81)
-        values = np.array([left(x) for x in tried])
-        best = float(np.mean(tried[values <= values.min() * (1 + 1e-9)]))
+        best = term.inner
+        for _ in range(2):
+            tried = np.linspace(low, high, 81)
+            values = np.array([left(x) for x in tried])
+            good = tried[values <= values.min() * (1 + 1e-9)]
+            best = float((good[0] + good[-1]) / 2)
+            step = tried[1] - tried[0]
+            low, high = float(good[0]) - step, float(good[-1]) + step
     best = best if left(best) <= left(term.inner) else term.inner
     found = term.at(best)
     column = samples.column(found)[picked]
     return found, column / np.linalg.norm(column)
 
 
-def _finished(item: _Item, goal, target, samples, picked, floor, scale) -> Choice:
+def _finished(item: _Item, goal, target, samples, picked, usual, floor, scale) -> Choice:
     """The item as a choice over all rows: those it explains are found anew."""
     if not item.terms:
         left = float(np.sqrt(np.mean(goal**2)))
@@ -203,11 +244,11 @@ def _finished(item: _Item, goal, target, samples, picked, floor, scale) -> Choic
     full = np.stack([samples.column(term) for term in item.terms], axis=-1)
     true = solve(full[picked], goal)
     left_all = target - full @ true
-    kept = within(left_all, floor)
+    kept = within(left_all, floor, usual=usual)
     if kept.sum() > 3 * len(item.terms):
         true = solve(full[kept], target[kept])
         left_all = target - full @ true
-        kept = within(left_all, floor)
+        kept = within(left_all, floor, usual=usual)
     left = float(np.sqrt(np.mean(left_all[kept] ** 2)))
     cost = sum(term.cost for term in item.terms)
     score = len(goal) * np.log(max(item.squares / len(goal), floor**2, 1e-300)) + PENALTY * np.log(len(goal)) * cost
@@ -230,7 +271,7 @@ def _pruned(choice: Choice, target, samples, floor, scale) -> Choice:
     full = np.stack([samples.column(t) for t in terms], axis=-1)
     factors = solve(full[choice.kept], target[choice.kept])
     left_all = target - full @ factors
-    kept = within(left_all, floor)
+    kept = within(left_all, floor, usual=choice.kept)
     left = float(np.sqrt(np.mean(left_all[kept] ** 2)))
     saved = PENALTY * np.log(kept.sum()) * (choice.cost - sum(t.cost for t in terms))
     return Choice(tuple(terms), tuple(map(float, factors)), left, left / scale, choice.score - saved, True, kept)
