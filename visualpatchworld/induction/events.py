@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -10,15 +12,25 @@ from visualpatchworld.induction.terms import Rows
 
 WAVES = 80  # random smooth features
 CUT = 10.0
+OPPOSITE = -0.25  # errors of neighbouring steps that are so opposite are noise of observations
 MOST_SET_ASIDE = 0.4  # more rows than this are no events: the smooth fit is just poor
 
 
-def usual_rows(target: Float[np.ndarray, " N"], rows: Rows, floor: float, seed: int = 0) -> Bool[np.ndarray, " N"]:
-    """Rows that a flexible robust fit of the response explains about as well as most; the others are events."""
+class SmoothFit(NamedTuple):
+    """What a flexible robust fit of a response leaves, and the rows that it explains about as well as most."""
+
+    left: Float[np.ndarray, " N"]
+    kept: Bool[np.ndarray, " N"]
+    freedom: float  # part of the rows that the fit's own constants did not use up
+
+
+def smooth_fit(target: Float[np.ndarray, " N"], rows: Rows, floor: float, seed: int = 0) -> SmoothFit:
+    """A robust regression on linear, square and random smooth functions of all fields and actions."""
+    every = np.ones(len(target), bool)
     inputs = np.concatenate([rows.before, rows.actions], axis=1)
     inputs = inputs[:, np.std(inputs, axis=0) > 0]
     if not inputs.shape[1] or len(target) < 40:
-        return np.ones(len(target), bool)
+        return SmoothFit(target - target.mean(), every, 1.0)
     inputs = (inputs - np.median(inputs, axis=0)) / np.std(inputs, axis=0)
     inputs = np.clip(inputs, -4, 4)
     rng = np.random.default_rng(seed)
@@ -27,11 +39,35 @@ def usual_rows(target: Float[np.ndarray, " N"], rows: Rows, floor: float, seed: 
     smooth = np.cos(inputs @ turns + rng.uniform(0, 2 * np.pi, waves))
     design = np.concatenate([np.ones((len(target), 1)), inputs, inputs**2, smooth], axis=1)
     free = ~at_edges(rows)
-    free = free if free.sum() > max(40, 0.2 * len(free)) else np.ones(len(target), bool)
+    free = free if free.sum() > max(40, 0.2 * len(free)) else every
     fit = robust_fit(design[free], target[free], floor=floor, ridge=1e-9, cut=CUT)
     kept = free.copy()
     kept[free] = fit.kept
-    return kept if fit.kept.mean() > 1 - MOST_SET_ASIDE else free
+    if fit.kept.mean() <= 1 - MOST_SET_ASIDE:
+        kept = free
+    return SmoothFit(target - design @ fit.coefficients, kept, max(1 - design.shape[1] / max(free.sum(), 1), 0.2))
+
+
+def usual_rows(target: Float[np.ndarray, " N"], rows: Rows, floor: float) -> Bool[np.ndarray, " N"]:
+    """Rows that a flexible robust fit of the response explains about as well as most; the others are events."""
+    return smooth_fit(target, rows, floor).kept
+
+
+def observation_noise(target: Float[np.ndarray, " N"], rows: Rows, floor: float) -> float:
+    """The part of a response that noise of observations makes, or 0 where there is no sign of such noise.
+
+    An error of one observation raises a change and lowers the next: noise shows in errors of neighbours that are opposite. What a law
+    misses does not do that.
+    """
+    fit = smooth_fit(target, rows, floor)
+    spread = 1.4826 * float(np.median(np.abs(fit.left[fit.kept]))) if fit.kept.any() else 0.0
+    fine = fit.kept & (np.abs(fit.left) < 5 * spread)
+    next_one = np.flatnonzero((np.diff(rows.episode) == 0) & (np.diff(rows.time) == 1) & fine[1:] & fine[:-1])
+    if len(next_one) < 30 or spread <= 2 * floor:
+        return 0.0
+    a, b = fit.left[next_one], fit.left[next_one + 1]
+    likeness = float(np.mean(a * b) / np.sqrt(np.mean(a**2) * np.mean(b**2)))
+    return float(np.sqrt(np.mean(fit.left[fine] ** 2) / fit.freedom)) if likeness < OPPOSITE else 0.0
 
 
 def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:

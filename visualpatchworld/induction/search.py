@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.draft import Draft, Stretches, cut, normalised_errors
@@ -20,8 +20,9 @@ from visualpatchworld.induction.library import library
 from visualpatchworld.induction.limits import Unexplained, find_limits, unexplained
 from visualpatchworld.induction.march import marches, polish, predicted
 from visualpatchworld.induction.motion import Limit, Rates, assemble
-from visualpatchworld.induction.noise import roundings
-from visualpatchworld.induction.reading import Integrator, Reading
+from visualpatchworld.induction.noise import robust_spread, roundings
+from visualpatchworld.induction.reading import Coordinate, Integrator, Reading
+from visualpatchworld.induction.shooting import refine_noisy
 from visualpatchworld.induction.stepwise import Choice
 from visualpatchworld.induction.sums import Response, rates_of, responses, samples_for, snapped, sums_of
 from visualpatchworld.induction.terms import Rows, rows_of
@@ -35,6 +36,8 @@ GOOD = 1e-3  # of the spread of motion, over the horizon
 FAIR = 0.05
 LEAST_ROWS_PER_TERM = 5
 FEW = 300  # steps that integrators are told apart by
+WINDOW = 20  # steps of a window of multiple shooting
+MOST_SHOTS = 60
 SHORT = 5  # steps of the stretches that constants are refined on
 
 
@@ -84,6 +87,8 @@ class _Data:
     held_actions: list[Float[np.ndarray, "T A"]]
     rows: Rows
     noise: Float[np.ndarray, " S"]
+    seen: Bool[np.ndarray, " S"]  # which fields are observed at all
+    noisy: bool  # whether observations are off by more than rounding
 
 
 def search_dynamics(
@@ -172,7 +177,33 @@ def _data(reading: Reading, trajectories: Sequence[Trajectory], memory: Delay) -
                 else float(np.linalg.norm(column[list(c.columns)])) * np.sqrt(2) / reading.dt
             )
     noise += [float(column[c]) for _, c in reading.parameters] + [0.0] * len(memory.names)
-    return _Data(names, *train, *test, rows_of(names, *train), np.array(noise))
+    rows = rows_of(names, *train)
+    level = np.array(noise)
+    seen = np.array([name not in reading.hidden for name in names])
+    noisy = False
+    for response in responses(reading, rows, level) if len(rows.before) > 60 else []:
+        if response.noisy:
+            noisy = True
+            k = names.index(response.field)
+            level[k] = max(level[k], response.noisy * reading.dt / np.sqrt(2))
+    if noisy:
+        for c in reading.coordinates:
+            if c.velocity is not None:
+                level[names.index(c.name)] = max(level[names.index(c.name)], _place_noise(reading, c, rows, level))
+    return _Data(names, *train, *test, rows, level, seen, noisy)
+
+
+def _place_noise(reading: Reading, c: Coordinate, rows: Rows, level) -> float:
+    """Noise of a coordinate from how far it is from moving by its velocity."""
+    i, j = rows.names.index(c.name), rows.names.index(c.velocity or "")
+    weight = 0.5 if reading.weight is None else reading.weight
+    moved = rows.after[:, i] - rows.before[:, i]
+    speed = weight * rows.before[:, j] + (1 - weight) * rows.after[:, j]
+    left = robust_spread(moved - reading.dt * c.velocity_scale * speed)
+    if c.velocity_column is None:
+        return level[j] * reading.dt / np.sqrt(2)
+    own = left**2 - (reading.dt * level[j]) ** 2 * (weight**2 + (1 - weight) ** 2)
+    return float(np.sqrt(max(own, 0.0) / 2))
 
 
 def _horizon(data: _Data) -> int:
@@ -358,6 +389,8 @@ def _refined(draft: Draft, data: _Data, exact: bool) -> Draft:
     stretches = cut(data.states, data.actions, 1, most=1500)
     if not marches(draft.program, stretches.starts, stretches.actions):
         return draft
+    if data.noisy:
+        return _shot(draft, data)
     if not exact:
         draft = polish(draft, stretches)
     usable = _usable(draft, data)
@@ -367,6 +400,23 @@ def _refined(draft: Draft, data: _Data, exact: bool) -> Draft:
     refined = polish(draft, short, evaluations=12)
     before, after = _median_error(draft, short), _median_error(refined, short)
     return refined if after <= before else draft
+
+
+def _shot(draft: Draft, data: _Data) -> Draft:
+    """Constants refined with the starts of windows as unknowns; windows share no observation, so that standard errors hold."""
+    longest = max(len(a) for a in data.actions)
+    length = max(2, min(WINDOW, longest))
+    usable = _usable(draft, data)
+    places = [(i, t) for i, a in enumerate(data.actions) for t in range(0, len(a) - length + 1, length + 1) if usable[i][t : t + length].all()]
+    if len(places) < 3:
+        places = [(i, t) for i, a in enumerate(data.actions) for t in range(0, len(a) - length + 1, length + 1)]
+    places = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, min(MOST_SHOTS, len(places))).astype(int))]
+    windows = Stretches(
+        np.array([data.states[i][t] for i, t in places]),
+        np.array([data.actions[i][t : t + length] for i, t in places]),
+        np.array([data.states[i][t + 1 : t + length + 1] for i, t in places]),
+    )
+    return refine_noisy(draft, windows, seen=data.seen, noise=data.noise).draft
 
 
 def _usable(draft: Draft, data: _Data) -> list[np.ndarray]:
@@ -430,15 +480,33 @@ def _verdict(evidence: Sequence[Evidence], reading: Reading, data: _Data, horizo
         return "unexplained", f"{rows} steps are too few for {len(best.draft.free)} constants; {said}."
     open_rows = _open_rows(best, data)
     worst = _worst(best, data, horizon)
-    if best.error > FAIR:
+    expected = _expected_error(best, data, horizon) if data.noisy else 0.0
+    if data.noisy:
+        said += f"; noise of observations alone makes {expected:.1g}"
+    consistent = data.noisy and best.error <= 1.5 * expected
+    if best.error > FAIR and not consistent:
         return "unexplained", f"{said}; {worst}."
     rival = next((e for e in evidence[1:] if e.draft.laws != best.draft.laws and e.constants <= best.constants), None)
-    if rival is not None and rival.error < 3 * best.error and best.error > 1e-5:
+    if rival is not None and rival.error < (1.1 if data.noisy else 3) * best.error and best.error > 1e-5:
         return "ambiguous", f"'{rival.draft.name}' does nearly as well ({rival.error:.1g}); {said}."
+    if consistent and not best.draft.empirical:
+        return "explained", f"{said}."
     if best.draft.empirical or best.error > GOOD or best.error_p90 > FAIR or open_rows.rows.sum() > 1:
         where = _where(open_rows, data)
         return "valid-inside", f"{said}; {where or worst}."
     return "explained", f"{said}."
+
+
+def _expected_error(best: Evidence, data: _Data, horizon: int) -> float:
+    """The error that noise of the starts and ends of held-out stretches makes even for a perfect program."""
+    far = cut(data.held_states, data.held_actions, horizon)
+    if not len(far.starts):
+        return 0.0
+    rng = np.random.default_rng(0)
+    clean = predicted(best.draft.program, far)
+    moved = far._replace(starts=far.starts + rng.normal(size=far.starts.shape) * data.noise)
+    dirty = predicted(best.draft.program, moved) + rng.normal(size=clean.shape) * data.noise
+    return float(np.median(normalised_errors(dirty, clean, far.starts)))
 
 
 def _open_rows(best: Evidence, data: _Data) -> Unexplained:

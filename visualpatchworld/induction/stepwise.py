@@ -80,6 +80,70 @@ def choose(
     return sorted(choices, key=lambda choice: (not choice.exact, choice.score))
 
 
+def fill(
+    target: Float[np.ndarray, " N"],
+    samples: Samples,
+    plain: Sequence[Term],
+    scanned: Sequence[Term],
+    kept: Bool[np.ndarray, " N"],
+    floor: float,
+    *,
+    scale: float,
+) -> list[Choice]:
+    """A choice that begins with all plain terms, adds terms with a constant inside until nothing is left, and then drops all it can.
+
+    Where several plain terms stand beside a threshold or a wave, a forward search meets wrong terms first; this does not. It answers
+    with nothing unless it ends exact.
+    """
+    picked = np.flatnonzero(kept)
+    picked = picked[np.unique(np.linspace(0, len(picked) - 1, min(MOST_ROWS, len(picked))).astype(int))]
+    goal = target[picked]
+    enough = len(goal) * (EXACT * floor) ** 2
+    base, matrix = _matrix(samples, plain, picked)
+    expanded, waves = _matrix(samples, scanned, picked)
+    item = _Item((), (), float(goal @ goal))
+    for term, column in zip(base, matrix.T, strict=True):
+        basis = np.linalg.qr(np.stack(item.columns, axis=-1))[0] if item.columns else np.zeros((len(goal), 0))
+        if np.linalg.norm(column - basis @ (basis.T @ column)) > 1e-6 and len(item.terms) < len(goal) // 8:
+            item = _Item((*item.terms, term), (*item.columns, column), 0.0)
+    if not item.terms or not expanded:
+        return []
+    item = _item(item.terms, item.columns, goal)
+    for _ in range(MOST_SCANNED):
+        if item.squares <= enough:
+            break
+        basis = np.linalg.qr(np.stack(item.columns, axis=-1))[0]
+        left = goal - basis @ (basis.T @ goal)
+        shadow = 1 - np.sum((basis.T @ waves) ** 2, axis=0)
+        gains = np.where(shadow > 1e-9, (left @ waves) ** 2 / np.maximum(shadow, 1e-9), 0.0)
+        trials = []
+        for k in np.argsort(-gains)[: 60 * BEAM]:
+            if _is_valley(k, -gains, expanded) and expanded[k].code not in [t.code for t in item.terms]:
+                term, column = expanded[k], waves[:, k]
+                if term.inner is not None:
+                    term, column = _tuned(term, expanded, item.columns, goal, samples, picked)
+                trials.append(_together(_item((*item.terms, term), (*item.columns, column), goal), goal, samples, picked))
+                if len(trials) == BEAM:
+                    break
+        best = min(trials, key=lambda trial: trial.squares, default=item)
+        if best.squares > 0.8 * item.squares:
+            break
+        item = best
+    if item.squares > enough:
+        return []
+    while len(item.terms) > 1:
+        fewer = [
+            _item(tuple(t for n, t in enumerate(item.terms) if n != k), tuple(c for n, c in enumerate(item.columns) if n != k), goal)
+            for k in range(len(item.terms))
+        ]
+        # Of all that can go, the dearest goes first.
+        can_go = [(item.terms[k].cost, -f.squares, k) for k, f in enumerate(fewer) if f.squares <= enough]
+        if not can_go:
+            break
+        item = fewer[max(can_go)[2]]
+    return [_finished(item, goal, target, samples, picked, kept, floor, scale)]
+
+
 def _matrix(samples: Samples, terms: Sequence[Term], picked) -> tuple[list[Term], Float[np.ndarray, "N P"]]:
     expanded, columns = [], []
     for term in terms:

@@ -9,17 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.induction.events import usual_rows
+from visualpatchworld.induction.events import observation_noise, usual_rows
 from visualpatchworld.induction.inputs import Delay, drives, shaped_drives
 from visualpatchworld.induction.library import library
 from visualpatchworld.induction.motion import Number, Rates
 from visualpatchworld.induction.reading import Coordinate, Reading
-from visualpatchworld.induction.stepwise import EXACT, Choice, choose
+from visualpatchworld.induction.stepwise import EXACT, Choice, choose, fill
 from visualpatchworld.induction.terms import INNER, Rows, Samples, Term, rows_of, samples_along, samples_at_start
 from visualpatchworld.world.world import ActionSpace
 
 NUMERICAL = 1e-9  # of a response's spread: what arithmetic leaves
 SHORT_DIGITS = 3
+NOISE_SLACK = 1.01
 
 
 class Response(NamedTuple):
@@ -30,6 +31,7 @@ class Response(NamedTuple):
     target: Float[np.ndarray, " N"]
     floor: float
     scale: float
+    noisy: float = 0.0  # what noise of observations leaves of it
 
 
 def responses(reading: Reading, rows: Rows, noise: Float[np.ndarray, " S"]) -> list[Response]:
@@ -43,7 +45,11 @@ def responses(reading: Reading, rows: Rows, noise: Float[np.ndarray, " S"]) -> l
         scale = float(np.std(target)) or float(np.abs(target).max()) or 1.0
         # Noise of the response itself, and of the states that its terms are evaluated at.
         floor = np.hypot(np.sqrt(2) * noise[k] / reading.dt, scale * float(np.linalg.norm(noise / spreads)))
-        found.append(Response(field, coordinate, target, max(float(floor), NUMERICAL * scale), scale))
+        floor = max(float(floor), NUMERICAL * scale)
+        noisy = observation_noise(target, rows, floor)
+        # A sum that leaves no more than a flexible fit does is enough: noise has no more to tell.
+        floor = max(floor, NOISE_SLACK * noisy / EXACT)
+        found.append(Response(field, coordinate, target, floor, scale, noisy))
     return found
 
 
@@ -79,6 +85,11 @@ def sums_of(
                 fresh = again
             else:
                 break
+        if level == 2 and not (fresh and fresh[0].exact):
+            for plain in (terms.upto(0), terms.upto(1)):
+                fresh = fill(response.target, samples, plain, terms.levels[2], usual, response.floor, scale=response.scale) + fresh
+                if fresh and fresh[0].exact:
+                    break
         found += fresh
         if fresh and fresh[0].exact:
             break
