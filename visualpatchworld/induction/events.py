@@ -27,7 +27,9 @@ class SmoothFit(NamedTuple):
 def smooth_fit(target: Float[np.ndarray, " N"], rows: Rows, floor: float, seed: int = 0) -> SmoothFit:
     """A robust regression on linear, square and random smooth functions of all fields and actions."""
     every = np.ones(len(target), bool)
-    inputs = np.concatenate([rows.before, rows.actions], axis=1)
+    straight = [k for k in range(rows.before.shape[1]) if k not in rows.angles]
+    turning = rows.before[:, list(rows.angles)]
+    inputs = np.concatenate([rows.before[:, straight], np.sin(turning), np.cos(turning), rows.actions], axis=1)
     inputs = inputs[:, np.std(inputs, axis=0) > 0]
     if not inputs.shape[1] or len(target) < 40:
         return SmoothFit(target - target.mean(), every, 1.0)
@@ -60,14 +62,19 @@ def observation_noise(target: Float[np.ndarray, " N"], rows: Rows, floor: float)
     misses does not do that.
     """
     fit = smooth_fit(target, rows, floor)
-    spread = 1.4826 * float(np.median(np.abs(fit.left[fit.kept]))) if fit.kept.any() else 0.0
-    fine = fit.kept & (np.abs(fit.left) < 5 * spread)
+    return noise_left(fit.left, rows, fit.kept, floor) / np.sqrt(fit.freedom)
+
+
+def noise_left(left: Float[np.ndarray, " N"], rows: Rows, kept: Bool[np.ndarray, " N"], floor: float) -> float:
+    """The size of what is left where its neighbours are opposite, as noise of observations makes them; else 0."""
+    spread = 1.4826 * float(np.median(np.abs(left[kept]))) if kept.any() else 0.0
+    fine = kept & (np.abs(left) < 5 * spread)
     next_one = np.flatnonzero((np.diff(rows.episode) == 0) & (np.diff(rows.time) == 1) & fine[1:] & fine[:-1])
     if len(next_one) < 30 or spread <= 2 * floor:
         return 0.0
-    a, b = fit.left[next_one], fit.left[next_one + 1]
+    a, b = left[next_one], left[next_one + 1]
     likeness = float(np.mean(a * b) / np.sqrt(np.mean(a**2) * np.mean(b**2)))
-    return float(np.sqrt(np.mean(fit.left[fine] ** 2) / fit.freedom)) if likeness < OPPOSITE else 0.0
+    return float(np.sqrt(np.mean(left[fine] ** 2))) if likeness < OPPOSITE else 0.0
 
 
 def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:

@@ -213,12 +213,12 @@ def _plain_candidate(trajectories: Sequence[Trajectory], column: int, told) -> _
     low, high = float(everything.min()), float(everything.max())
     jumps = np.concatenate([np.abs(np.diff(part)) for part in raw])
     far = jumps > 1.5 * np.pi
-    inside = (low >= -np.pi - 1e-6 and high <= np.pi + 1e-6) or (low >= -1e-6 and high <= 2 * np.pi + 1e-6)
+    inside = (low >= -np.pi - 0.2 and high <= np.pi + 0.2) or (low >= -0.2 and high <= 2 * np.pi + 0.2)
     # A wrap jumps by nearly a whole turn, and nothing is seen between the usual steps and such jumps.
     wraps = bool(inside and far.any() and (jumps[~far] < np.pi / 2).all() and high - low > 1.8 * np.pi)
     angle = wraps or told.get(column, ("", None))[0] == "angle"
     series = tuple(np.unwrap(part) if wraps else part for part in raw)
-    return _Candidate((column,), series, angle, wraps, 0.0 if low >= -1e-6 else -np.pi)
+    return _Candidate((column,), series, angle, wraps, 0.0 if low >= -0.2 else -np.pi)
 
 
 def _velocity_pairs(trajectories, candidates, live, circles, noise, dt, told) -> list[_Pair]:

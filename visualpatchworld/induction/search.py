@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.draft import Draft, Stretches, cut, normalised_errors
-from visualpatchworld.induction.events import usual_rows
+from visualpatchworld.induction.events import noise_left, usual_rows
 from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.inputs import MOST_DELAY, Delay, drives, find_delay
 from visualpatchworld.induction.library import library
@@ -24,8 +24,8 @@ from visualpatchworld.induction.noise import robust_spread, roundings
 from visualpatchworld.induction.reading import Coordinate, Integrator, Reading
 from visualpatchworld.induction.shooting import refine_noisy
 from visualpatchworld.induction.stepwise import Choice
-from visualpatchworld.induction.sums import Response, rates_of, responses, samples_for, snapped, sums_of
-from visualpatchworld.induction.terms import Rows, rows_of
+from visualpatchworld.induction.sums import Response, angle_columns, pooled, rates_of, responses, samples_for, snapped, sums_of
+from visualpatchworld.induction.terms import Rows, Samples, rows_of, samples_in_windows
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
@@ -36,6 +36,8 @@ GOOD = 1e-3  # of the spread of motion, over the horizon
 FAIR = 0.05
 LEAST_ROWS_PER_TERM = 5
 FEW = 300  # steps that integrators are told apart by
+POOLS = (8, 24, 48)  # steps that are looked at together where observations are noisy; more while a law does not reach the noise
+CONSISTENT = 1.5  # times the error that noise alone makes
 WINDOW = 20  # steps of a window of multiple shooting
 MOST_SHOTS = 60
 SHORT = 5  # steps of the stretches that constants are refined on
@@ -87,6 +89,7 @@ class _Data:
     held_actions: list[Float[np.ndarray, "T A"]]
     rows: Rows
     noise: Float[np.ndarray, " S"]
+    rounding: Float[np.ndarray, " S"]  # the part of noise that comes from how numbers are stored
     seen: Bool[np.ndarray, " S"]  # which fields are observed at all
     noisy: bool  # whether observations are off by more than rounding
 
@@ -177,8 +180,8 @@ def _data(reading: Reading, trajectories: Sequence[Trajectory], memory: Delay) -
                 else float(np.linalg.norm(column[list(c.columns)])) * np.sqrt(2) / reading.dt
             )
     noise += [float(column[c]) for _, c in reading.parameters] + [0.0] * len(memory.names)
-    rows = rows_of(names, *train)
-    level = np.array(noise)
+    rows = rows_of(names, *train, angle_columns(reading))
+    level, stored = np.array(noise), np.array(noise)
     seen = np.array([name not in reading.hidden for name in names])
     noisy = False
     for response in responses(reading, rows, level) if len(rows.before) > 60 else []:
@@ -190,7 +193,7 @@ def _data(reading: Reading, trajectories: Sequence[Trajectory], memory: Delay) -
         for c in reading.coordinates:
             if c.velocity is not None:
                 level[names.index(c.name)] = max(level[names.index(c.name)], _place_noise(reading, c, rows, level))
-    return _Data(names, *train, *test, rows, level, seen, noisy)
+    return _Data(names, *train, *test, rows, level, stored, seen, noisy)
 
 
 def _place_noise(reading: Reading, c: Coordinate, rows: Rows, level) -> float:
@@ -226,19 +229,30 @@ def _sums(
             trial_wanted, trial_choices = _choices(reading, trial_data, space, trial_memory, along)
             if sum(np.log(o[0].part + 1e-9) for o in trial_choices) < sum(np.log(o[0].part + 1e-9) for o in choices):
                 memory, data, wanted, choices = trial_memory, trial_data, trial_wanted, trial_choices
+    if not data.noisy and any(response.noisy for response in wanted):
+        data = _with_noise(reading, data, wanted, POOLS[0])
     evidence = []
     samples = samples_for(reading, data.rows, along)
-    best = [snapped(options[0], response.target, samples, response.floor) for options, response in zip(choices, wanted, strict=True)]
+    best = [options[0] for options in choices]
+    if not data.noisy:
+        best = [snapped(choice, response.target, samples, response.floor) for choice, response in zip(best, wanted, strict=True)]
     empirical = not all(choice.exact for choice in best)
     rates = rates_of(reading, wanted, best, memory, empirical=empirical and not along)
     evidence += _tried(reading, data, rates, horizon, "sums", left, exact=not empirical)
+    for pool in POOLS[1:] if data.noisy else ():
+        best_now = _ranked(evidence)[0]
+        if left() < 0 or best_now.error <= CONSISTENT * _expected_error(best_now, data, horizon):
+            break
+        wanted, choices = _choices(reading, data, space, memory, along, pool)
+        rates = rates_of(reading, wanted, [options[0] for options in choices], memory)
+        evidence += _tried(reading, data, rates, horizon, "sums", left, exact=True)
     if empirical and not along and reading.integrator == "none" and left() > 0:
         # Without a velocity nothing has told how the world integrates: look along the step, too.
         wanted, choices = _choices(reading, data, space, memory, True)
         unsure = replace(reading, integrator="unknown")
         rates = rates_of(reading, wanted, [options[0] for options in choices], memory)
         evidence += _tried(unsure, data, rates, horizon, "sums", left, exact=False)
-    if along or empirical:
+    if (along or empirical) and not data.noisy:
         for shorter in _shorter(choices):
             if left() < 0 or (evidence and min(e.error for e in evidence) < 1e-6):
                 break
@@ -247,13 +261,47 @@ def _sums(
     return _ranked(evidence), memory, data
 
 
-def _choices(reading, data, space, memory, along) -> tuple[list[Response], list[list[Choice]]]:
+def _choices(reading, data, space, memory, along, pool: int = POOLS[0]) -> tuple[list[Response], list[list[Choice]]]:
     samples = samples_for(reading, data.rows, along)
-    wanted = responses(reading, data.rows, data.noise)
+    wanted = responses(reading, data.rows, data.rounding)
     if along:
         # Looking along the step is itself off by a small part; below it nothing can be told apart.
         wanted = [r._replace(floor=max(r.floor, 2e-4 * r.scale)) for r in wanted]
-    return wanted, [sums_of(reading, data.rows, response, space, memory, samples) for response in wanted]
+    choices = []
+    for k, response in enumerate(wanted):
+        options = []
+        if not response.noisy:
+            options = sums_of(reading, data.rows, response, space, memory, samples)
+            response = response._replace(noisy=_noise_of(response, options[0], samples, data))
+        usable = usual_rows(response.target, data.rows, response.floor)
+        windows = samples_in_windows(samples, data.rows, usable, pool)
+        if response.noisy and windows.windows is not None and len(windows.windows) >= 40:
+            response = pooled(response, windows)
+            options = sums_of(reading, data.rows, response, space, memory, windows, np.ones(len(windows.windows), bool))
+        wanted[k] = response
+        choices.append(options or sums_of(reading, data.rows, response, space, memory, samples))
+    return wanted, choices
+
+
+def _noise_of(response: Response, choice: Choice, samples: Samples, data: _Data) -> float:
+    """What noise of observations leaves of a response, told from what the choice leaves of it."""
+    if choice.exact or not choice.terms:
+        return 0.0
+    full = np.stack([samples.column(term) for term in choice.terms], axis=-1)
+    return noise_left(response.target - full @ np.array(choice.factors), data.rows, choice.kept, response.floor)
+
+
+def _with_noise(reading: Reading, data: _Data, wanted: Sequence[Response], pool: int) -> _Data:
+    """The data with noise that only showed once a sum was found."""
+    level = data.noise.copy()
+    for response in wanted:
+        k = data.names.index(response.field)
+        rows = pool if len(response.target) != len(data.rows.before) else 1
+        level[k] = max(level[k], response.noisy * rows * reading.dt / np.sqrt(2))
+    for c in reading.coordinates:
+        if c.velocity is not None:
+            level[data.names.index(c.name)] = max(level[data.names.index(c.name)], _place_noise(reading, c, data.rows, level))
+    return replace(data, noise=level, noisy=True)
 
 
 def _shorter(choices: Sequence[Sequence[Choice]]) -> list[list[Choice]]:
@@ -276,7 +324,7 @@ def _late(reading, trajectories, data: _Data, wanted, choices, space: ActionSpac
     full = _data(reading, trajectories, longest)
     if len(full.rows.before) < 60:
         return 0
-    again = responses(reading, full.rows, full.noise)
+    again = responses(reading, full.rows, full.rounding)
     open_ones = [k for k, options in enumerate(choices) if not options[0].exact]
     samples = samples_for(reading, full.rows, False)
     best = 0
@@ -483,7 +531,7 @@ def _verdict(evidence: Sequence[Evidence], reading: Reading, data: _Data, horizo
     expected = _expected_error(best, data, horizon) if data.noisy else 0.0
     if data.noisy:
         said += f"; noise of observations alone makes {expected:.1g}"
-    consistent = data.noisy and best.error <= 1.5 * expected
+    consistent = data.noisy and best.error <= CONSISTENT * expected
     if best.error > FAIR and not consistent:
         return "unexplained", f"{said}; {worst}."
     rival = next((e for e in evidence[1:] if e.draft.laws != best.draft.laws and e.constants <= best.constants), None)

@@ -288,7 +288,7 @@ def _tuned(term: Term, expanded, others, goal, samples, picked) -> tuple[Term, F
         for _ in range(2):
             tried = np.linspace(low, high, 81)
             values = np.array([left(x) for x in tried])
-            good = tried[values <= values.min() * (1 + 1e-9)]
+            good = tried[values <= values.min() + 1e-9 * abs(values.min())]
             best = float((good[0] + good[-1]) / 2)
             step = tried[1] - tried[0]
             low, high = float(good[0]) - step, float(good[-1]) + step

@@ -53,6 +53,19 @@ def responses(reading: Reading, rows: Rows, noise: Float[np.ndarray, " S"]) -> l
     return found
 
 
+def angle_columns(reading: Reading) -> tuple[int, ...]:
+    """Which columns of states are angles."""
+    return tuple(k for k, c in enumerate(reading.coordinates) if c.angle)
+
+
+def pooled(response: Response, samples: Samples, noise_slack: float = 1.15) -> Response:
+    """The response over windows of steps: what noise leaves of it is smaller by their length."""
+    target = samples.pooled(response.target)
+    scale = float(np.std(target)) or response.scale
+    noisy = response.noisy / samples.length
+    return response._replace(target=target, scale=scale, noisy=noisy, floor=max(noise_slack * noisy / EXACT, NUMERICAL * scale))
+
+
 def samples_for(reading: Reading, rows: Rows, along: bool) -> Samples:
     """Where terms are looked at: at the start of a step, or along it for integrators that look there, too."""
     if not along:
@@ -75,23 +88,25 @@ def sums_of(
     terms = library(reading, response.coordinate, rows, drives(space, delay), shaped_drives(space, delay))
     usual = usual_rows(response.target, rows, response.floor) if kept is None else kept
     found: list[Choice] = []
+    windowed = samples.windows is not None
     for level in range(deepest + 1):
         fresh = choose(response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale)
         for _ in range(2):
             # Rows that the best choice explains may be others than those of the flexible fit.
-            if fresh and 0.6 < fresh[0].kept.mean() and (fresh[0].kept != usual).mean() > 0.002 and fresh[0].part < 0.02:
+            if not windowed and fresh and 0.6 < fresh[0].kept.mean() and (fresh[0].kept != usual).mean() > 0.002 and fresh[0].part < 0.02:
                 again = choose(response.target, samples, terms.upto(level), fresh[0].kept, response.floor, scale=response.scale)
                 usual = fresh[0].kept
                 fresh = again
             else:
                 break
-        if level == 2 and not (fresh and fresh[0].exact):
+        if level == 2 and not windowed and not (fresh and fresh[0].exact):
             for plain in (terms.upto(0), terms.upto(1)):
                 fresh = fill(response.target, samples, plain, terms.levels[2], usual, response.floor, scale=response.scale) + fresh
                 if fresh and fresh[0].exact:
                     break
         found += fresh
-        if fresh and fresh[0].exact:
+        # Up to noise several sums may do: a long one gives way to a shorter one with a constant inside.
+        if fresh and fresh[0].exact and not (windowed and len(fresh[0].terms) > 2):
             break
     return sorted(found, key=lambda choice: (not choice.exact, choice.score))
 
@@ -107,7 +122,7 @@ def propose_sums(
     along: bool = False,
 ) -> list[Rates]:
     """Rates whose every change is the best sum found for it, and the same with the next best of each."""
-    rows = rows_of((*reading.state_names, *delay.names), states, actions)
+    rows = rows_of((*reading.state_names, *delay.names), states, actions, angle_columns(reading))
     noise = np.zeros(len(rows.names)) if noise is None else noise
     samples = samples_for(reading, rows, along)
     wanted = responses(reading, rows, noise)

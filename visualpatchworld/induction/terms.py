@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 INNER = "{inner}"  # where a term's own constant goes
 
@@ -51,27 +51,25 @@ class Rows(NamedTuple):
     actions: Float[np.ndarray, "N A"]
     episode: Int[np.ndarray, " N"]
     time: Int[np.ndarray, " N"]
-
-    def take(self, chosen: Any) -> Rows:
-        """Some of the rows."""
-        return Rows(self.names, *(part[chosen] for part in self[1:]))
+    angles: tuple[int, ...] = ()  # columns of states that act through their sine and cosine
 
 
 def rows_of(
     names: Sequence[str],
     states: Sequence[Float[np.ndarray, "T+1 S"]],
     actions: Sequence[Float[np.ndarray, "T A"]],
-    skip: int = 0,
+    angles: tuple[int, ...] = (),
 ) -> Rows:
-    """Every step of these trajectories but the first `skip` of each."""
+    """Every step of these trajectories."""
     lengths = [len(acted) for acted in actions]
     return Rows(
         tuple(names),
-        np.concatenate([s[skip:-1] for s in states]),
-        np.concatenate([s[skip + 1 :] for s in states]),
-        np.concatenate([a[skip:] for a in actions]),
-        np.concatenate([np.full(max(n - skip, 0), i) for i, n in enumerate(lengths)]),
-        np.concatenate([np.arange(min(skip, n), n) for n in lengths]),
+        np.concatenate([s[:-1] for s in states]),
+        np.concatenate([s[1:] for s in states]),
+        np.concatenate(list(actions)),
+        np.concatenate([np.full(n, i) for i, n in enumerate(lengths)]),
+        np.concatenate([np.arange(n) for n in lengths]),
+        angles,
     )
 
 
@@ -86,12 +84,22 @@ class Samples(NamedTuple):
     weights: tuple[float, ...]
     spaces: tuple[dict[str, Any], ...]
     count: int
+    windows: Int[np.ndarray, " M"] | None = None  # where terms are averaged over windows of steps: the first row of each
+    length: int = 1
 
     def column(self, term: Term) -> Float[np.ndarray, " N"]:
-        """The term's mean over the step, in every row."""
-        return np.asarray(
+        """The term's mean over the step, in every row (or over the steps of every window)."""
+        values = np.asarray(
             sum(weight * term.column(space, self.count) for weight, space in zip(self.weights, self.spaces, strict=True)), float
         )
+        return self.pooled(values)
+
+    def pooled(self, values: Float[np.ndarray, " N"]) -> Float[np.ndarray, " M"]:
+        """Means over the windows; the values themselves where there are none."""
+        if self.windows is None:
+            return values
+        total = np.concatenate([[0.0], np.cumsum(values)])
+        return (total[self.windows + self.length] - total[self.windows]) / self.length
 
 
 def samples_at_start(rows: Rows) -> Samples:
@@ -108,3 +116,13 @@ def samples_along(rows: Rows, pairs: Sequence[tuple[int, int]], dt: float) -> Sa
         middle[:, speed] = 1.5 * moved / dt - (rows.before[:, speed] + rows.after[:, speed]) / 4
     spaces = tuple(namespace(rows.names, states, rows.actions) for states in (rows.before, middle, rows.after))
     return Samples((1 / 6, 4 / 6, 1 / 6), spaces, len(rows.before))
+
+
+def samples_in_windows(samples: Samples, rows: Rows, usable: Bool[np.ndarray, " N"], length: int) -> Samples:
+    """The same terms averaged over windows of steps: noise of observations counts once per window, a law in every step of it."""
+    last = len(rows.episode) - length
+    first = np.arange(0, max(last + 1, 0), max(1, length // 2))
+    whole = (rows.episode[first] == rows.episode[first + length - 1]) & (rows.time[first + length - 1] - rows.time[first] == length - 1)
+    bad = np.concatenate([[0], np.cumsum(~usable)])
+    clear = bad[first + length] == bad[first]
+    return samples._replace(windows=first[whole & clear], length=length)
