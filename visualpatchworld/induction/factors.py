@@ -14,7 +14,7 @@ from scipy.optimize import least_squares
 from visualpatchworld.induction.sparse import stepwise
 from visualpatchworld.laws.shaping import bell, dome, tail
 
-EXACT = 1e-7  # of the spread
+EXACT = 1e-6  # of the spread: what single precision leaves
 MOST_FACTORS = 5
 WIDTHS = np.geomspace(0.05, 3.0, 16)  # of the largest value seen
 SHARES = (0.0, 0.5, 0.8)
@@ -78,11 +78,18 @@ def find_factors(values: Mapping[str, Float[np.ndarray, " N"]], target: Float[np
             for i in range(len(chosen)):
                 chosen[i] = _best_factor(logs, chosen[:i] + chosen[i + 1 :], wanted)
         factors, new_scale, now = _reshaped([grid[i] for i in chosen], values, target, judged)
-        if now > 0.9 * left:
+        if now > 0.8 * left:
             break
         best, scale, left = factors, new_scale, now
         if left <= EXACT:
             break
+    for factor in list(best):
+        fewer = [other for other in best if other is not factor]
+        if fewer:
+            shorter, new_scale = _fitted(fewer, values, target, judged)
+            now = _left(shorter, new_scale, values, target, judged)
+            if now <= max(EXACT, 1.5 * left):
+                best, scale, left = shorter, new_scale, now
     expression = " * ".join(factor.text() for factor in best)
     expression = expression if abs(scale - 1) < 1e-9 else f"{number(scale)} * {expression}"
     return expression, left, tuple(function for name, function in SHAPES.items() if any(factor.shape == name for factor in best))
@@ -95,9 +102,11 @@ def _reshaped(
     best, scale = _fitted(factors, values, target, judged)
     left = _left(best, scale, values, target, judged)
     for i, name in itertools.product(range(len(best)), SHAPES):
-        if left <= EXACT or best[i].shape in (name, "line"):
+        same = best[i].shape == name and not best[i].is_length
+        if left <= EXACT or best[i].shape == "line" or same:
             continue
-        trial, new_scale = _fitted([*best[:i], replace(best[i], shape=name), *best[i + 1 :]], values, target, judged)
+        inner = best[i].width if best[i].is_length else 0.0
+        trial, new_scale = _fitted([*best[:i], replace(best[i], shape=name, inner=inner), *best[i + 1 :]], values, target, judged)
         now = _left(trial, new_scale, values, target, judged)
         if now < left:
             best, scale, left = trial, new_scale, now
@@ -148,7 +157,7 @@ def _fitted(
 
     low = np.array([bound for part in parts for bound in (-0.01, -20.0, -0.001)[: len(part)]] + [-2000.0])
     high = np.array([bound for part in parts for bound in (0.999, 20.0, 100.0)[: len(part)]] + [2000.0])
-    start, bounds = np.clip(start, low + 1e-9, high - 1e-9), (low, high)
+    start, bounds = np.clip(np.nan_to_num(start), low + 1e-9, high - 1e-9), (low, high)
     moved, scale = at(least_squares(residuals, start, bounds=bounds, x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=300).x)
     return _shortened(moved, scale, values, target, judged)
 
@@ -192,9 +201,10 @@ def find_peak(
     found = stepwise(whole[fit] * weight[:, None], y[fit] * weight, 8, 1e-9)
     weights = dict(zip(found.columns.tolist(), found.weights.tolist(), strict=True))
     inner = -weights.pop(len(library), 0.0) / 2
-    terms = {library[i]: w for i, w in weights.items()}
+    terms = {str(library[int(i)]): w for i, w in weights.items()}
     constant = terms.pop("1.0", 0.0) + inner**2
-    square = constant + sum(w * columns[list(library).index(name)] for name, w in terms.items())
+    known = dict(zip(library, columns, strict=True))
+    square = constant + sum(w * known[name] for name, w in terms.items())
     predicted = np.exp(-(np.maximum(np.sqrt(np.maximum(square, 0.0)) - inner, 0.0) ** 2))
     spread = max(float(np.std(target)), 1e-300)
     left = float(np.sqrt(np.mean((predicted - target)[judged] ** 2))) / spread

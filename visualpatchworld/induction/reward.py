@@ -112,7 +112,7 @@ def _sum_of(library: Sequence[str], steps: Transitions, judged: np.ndarray) -> R
     spread = float(np.std(target))
     weights = _shortened(columns[:, chosen.columns], target, chosen.weights, spread)
     left = float(np.sqrt(np.mean((target - columns[:, chosen.columns] @ weights)[judged] ** 2))) / spread
-    terms = [_term(weight, library[i]) for i, weight in zip(chosen.columns, weights, strict=True) if weight]
+    terms = [_term(weight, library[int(i)]) for i, weight in zip(chosen.columns, weights, strict=True) if weight]
     expression = " + ".join(terms).replace("+ -", "- ") or "0.0"
     return Reward(expression, left, "sum", (wrap,) if "wrap(" in expression else ())
 
