@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -81,9 +81,25 @@ def find_ends(reading: Reading, steps: Transitions, happened: Bool[np.ndarray, "
         if best is None:
             break
         rules.append(best)
-        signed = values[candidates.index(best.expression)] * (1 if best.above else -1)
-        left &= ~(signed > (best.bracket[0] if best.above else -best.bracket[1]))
-    return Ends(tuple(rules), events, int(left.sum()))
+        left &= ~_beyond(best, values[candidates.index(best.expression)])
+    return Ends(tuple(_owned(rules, [values[candidates.index(rule.expression)] for rule in rules], happened)), events, int(left.sum()))
+
+
+def _beyond(rule: Threshold, value: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
+    """The steps that lie beyond all that no event went with."""
+    return value > rule.bracket[0] if rule.above else value < rule.bracket[1]
+
+
+def _owned(rules: Sequence[Threshold], values: Sequence[Float[np.ndarray, " N"]], happened: Bool[np.ndarray, " N"]) -> list[Threshold]:
+    """The rules with brackets that only events narrow which no other rule explains: such an event may lie short of the threshold."""
+    beyond = [_beyond(rule, value) & happened for rule, value in zip(rules, values, strict=True)]
+    narrowed = []
+    for i, (rule, value) in enumerate(zip(rules, values, strict=True)):
+        alone = beyond[i] & ~np.any([other for k, other in enumerate(beyond) if k != i], axis=0) if len(rules) > 1 else beyond[i]
+        low, high = rule.bracket
+        edges = (low, float(value[alone].min())) if rule.above else (float(value[alone].max()), high)
+        narrowed.append(replace(rule, bracket=edges))
+    return narrowed
 
 
 def _after(expression: str) -> str:
