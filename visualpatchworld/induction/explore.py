@@ -124,10 +124,7 @@ class Extremes:
         for i in range(NUM_DRAWS):
             hold = HOLDS[i % len(HOLDS)]
             count = -(-self.horizon // hold)
-            if i % 2:
-                drawn = np.array([self.space.sample(rng) for _ in range(count)])
-            else:
-                drawn = edges[rng.integers(len(edges), size=count)]
+            drawn = np.array([self.space.sample(rng) for _ in range(count)]) if i % 2 else edges[rng.integers(len(edges), size=count)]
             draws.append(np.repeat(drawn, hold, axis=0)[: self.horizon])
         return np.array(draws)
 
