@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from visualpatchworld.induction.draft import Draft
-from visualpatchworld.induction.reading import Integrator, Reading
+from visualpatchworld.induction.reading import Coordinate, Integrator, Reading
 from visualpatchworld.program.program import Program
 
 DIGITS = 10  # of a constant in the text
@@ -123,7 +123,7 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
     updated = [*(c.name for c in moving), *(c.velocity for c in moving if c.velocity), *plain]
     blocks, lines = [], []
     if integrator == "rk4":
-        given = [f"state.{c.velocity}" for c in moving] + [changes[c.velocity] for c in moving if c.velocity] + [changes[n] for n in plain]
+        given = [_geared(c, "state.") for c in moving] + [changes[c.velocity] for c in moving if c.velocity] + [changes[n] for n in plain]
         body = [*rates.lines, f"return ({', '.join(given)},)"]
         blocks.append("\n".join(["def rates(state, action):", '    """How fast each field changes."""', *_indented(body)]))
         shift = ", ".join(f"{field}=state.{field} + time * slope[{i}]" for i, field in enumerate(updated))
@@ -144,12 +144,18 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
         lines += [f"{field} = state.{field} + {step}({changes[field]})" for field in plain]
         lines += after["velocity"]
         early = "state." if integrator == "explicit" else ""
-        lines += [f"{c.name} = state.{c.name} + DT * {early}{c.velocity}" for c in moving]
+        lines += [f"{c.name} = state.{c.name} + DT * {_geared(c, early)}" for c in moving]
         lines += after["coordinate"]
     returned = [f"{field}={field}" for field in updated] + [f"{name}={change}" for name, _, change in rates.memory]
     lines.append(f"return state._replace({', '.join(returned)})")
     doc = '    """One step."""' if name == "step" else '    """One physics step."""'
     return [*blocks, "\n".join([f"def {name}(state, action):", doc, *_indented(lines)])]
+
+
+def _geared(coordinate: Coordinate, prefix: str) -> str:
+    """The velocity in the coordinate's own unit."""
+    scale = coordinate.velocity_scale
+    return f"{prefix}{coordinate.velocity}" if scale == 1.0 else f"{_text(scale)} * {prefix}{coordinate.velocity}"
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

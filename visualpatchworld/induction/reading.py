@@ -34,6 +34,8 @@ class Coordinate:
     angle: bool = False
     velocity: str | None = None  # the velocity's name in the State; None where the coordinate is of first order
     velocity_column: int | None = None
+    wraps: bool = False  # its column jumps by a whole turn at the end of its range
+    velocity_scale: float = 1.0  # the coordinate moves by this times the velocity (a gear, another unit)
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Reading:
     derived: tuple[Derived, ...] = ()
     dt: float = 1.0  # seconds per step
     integrator: Integrator = "unknown"
+    weight: float | None = None  # of the old velocity in the coordinate's motion: 1 explicit, 0 semi-implicit, 1/2 in the limit
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -66,15 +69,22 @@ class Reading:
         return tuple(c.velocity for c in self.coordinates if c.velocity is not None and c.velocity_column is None)
 
     def states(self, trajectory: Trajectory) -> Float[np.ndarray, "T+1 S"]:
-        """The states of a trajectory; angles go on beyond a turn, and hidden velocities are central differences."""
+        """The states of a trajectory; angles go on beyond a turn, and hidden velocities are differences that suit the integrator."""
         seen = trajectory.observations
         places = [_place(seen, coordinate) for coordinate in self.coordinates]
         speeds = []
         for coordinate, place in zip(self.coordinates, places, strict=True):
             if coordinate.velocity is not None:
                 column = coordinate.velocity_column
-                speeds.append(np.gradient(place, self.dt) if column is None else seen[:, column])
+                speeds.append(self._difference(place) / coordinate.velocity_scale if column is None else seen[:, column])
         return np.stack([*places, *speeds, *(seen[:, column] for _, column in self.parameters)], axis=-1)
+
+    def _difference(self, place: Float[np.ndarray, " T"]) -> Float[np.ndarray, " T"]:
+        """A velocity from places alone: the step before is the velocity now if new velocities move coordinates, the step after if old ones do."""
+        if len(place) < 2 or self.integrator not in ("explicit", "semi-implicit"):
+            return np.gradient(place, self.dt) if len(place) > 1 else np.zeros(len(place))
+        steps = np.diff(place) / self.dt
+        return np.append(steps, steps[-1]) if self.integrator == "explicit" else np.insert(steps, 0, steps[0])
 
 
 def _place(observations: Float[np.ndarray, "T O"], coordinate: Coordinate) -> Float[np.ndarray, " T"]:
