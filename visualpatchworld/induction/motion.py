@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from visualpatchworld.induction.draft import Draft
-from visualpatchworld.induction.reading import Integrator, Reading
+from visualpatchworld.induction.reading import Coordinate, Integrator, Reading
 from visualpatchworld.program.program import Program
 
 DIGITS = 10  # of a constant in the text
@@ -46,6 +46,7 @@ class Rates:
     helpers: tuple[Callable[..., Any], ...] = ()  # law functions whose source goes into the program
     memory: tuple[tuple[str, float, str], ...] = ()
     empirical: bool = False
+    speeds: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()  # where a coordinate's speed is a sum of velocities: which, how often
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
     updated = [*(c.name for c in moving), *(c.velocity for c in moving if c.velocity), *plain]
     blocks, lines = [], []
     if integrator == "rk4":
-        given = [f"state.{c.velocity}" for c in moving] + [changes[c.velocity] for c in moving if c.velocity] + [changes[n] for n in plain]
+        given = [_speed(rates, c, "state.") for c in moving] + [changes[c.velocity] for c in moving if c.velocity] + [changes[n] for n in plain]
         body = [*rates.lines, f"return ({', '.join(given)},)"]
         blocks.append("\n".join(["def rates(state, action):", '    """How fast each field changes."""', *_indented(body)]))
         shift = ", ".join(f"{field}=state.{field} + time * slope[{i}]" for i, field in enumerate(updated))
@@ -144,12 +145,20 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
         lines += [f"{field} = state.{field} + {step}({changes[field]})" for field in plain]
         lines += after["velocity"]
         early = "state." if integrator == "explicit" else ""
-        lines += [f"{c.name} = state.{c.name} + DT * {early}{c.velocity}" for c in moving]
+        lines += [f"{c.name} = state.{c.name} + DT * {_speed(rates, c, early, whole=True)}" for c in moving]
         lines += after["coordinate"]
     returned = [f"{field}={field}" for field in updated] + [f"{name}={change}" for name, _, change in rates.memory]
     lines.append(f"return state._replace({', '.join(returned)})")
     doc = '    """One step."""' if name == "step" else '    """One physics step."""'
     return [*blocks, "\n".join([f"def {name}(state, action):", doc, *_indented(lines)])]
+
+
+def _speed(rates: Rates, coordinate: Coordinate, early: str, *, whole: bool = False) -> str:
+    """How fast a coordinate moves: by its own velocity or, in a chain, by a sum of several."""
+    parts = dict(rates.speeds).get(coordinate.name, ((str(coordinate.velocity), 1.0),))
+    factors = ["" if abs(factor) == 1 else f"{abs(factor):g} * " for _, factor in parts]
+    text = " ".join(f"{'-' if f < 0 else '+'} {times}{early}{v}" for (v, f), times in zip(parts, factors, strict=True)).removeprefix("+ ")
+    return f"({text})" if whole and " " in text else text
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
