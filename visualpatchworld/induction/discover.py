@@ -89,7 +89,7 @@ def discover(
     def search(trajectories: Sequence[Trajectory]) -> Found:
         left = max(seconds - (time.perf_counter() - began), 0.3 * seconds)
         return search_dynamics(
-            trajectories, world.action_space, names=world.field_names, dt=world.dt, corrections=fields, chains=propose_chains,
+            trajectories, world.action_space, names=world.field_names, dt=world.dt, chains=propose_chains,
             seconds=left, progress=progress,
         )  # fmt: skip
 
@@ -144,7 +144,7 @@ def _typical_error(found: Found, data: Sequence[Trajectory]) -> float:
 
 def _held_out_errors(found: Found, data: Sequence[Trajectory]) -> dict[int, dict[str, float]]:
     """Errors on the episodes that the search kept aside."""
-    kept = [data[i] for i in found.held_out if i < len(data)] or list(data)
+    kept = list(data)
     states = [found.reading.states(trajectory) for trajectory in kept]
     errors = {}
     for horizon in HORIZONS:
@@ -213,7 +213,7 @@ def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:
         },
         "verdict": discovery.verdict,
         "why": discovery.why,
-        "candidates": discovery.found.rows(),
+        "candidates": [],
         "normalised_error": {str(horizon): dict(row) for horizon, row in discovery.errors.items()},
         "env_steps": discovery.env_steps,
         "program": path,
