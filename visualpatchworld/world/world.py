@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.world.trajectory import Trajectory
@@ -94,6 +94,10 @@ class World(ABC):
     def set_place(self, place: Float[np.ndarray, " P"]) -> Float[np.ndarray, " O"]:
         """Put the world there; what is observed."""
         raise NoPower(f"{self.name} cannot be put into a chosen state.")
+
+    def render(self) -> UInt8[np.ndarray, "H W 3"]:
+        """The present moment as a picture."""
+        raise NoPower(f"{self.name} was not opened to be drawn.")
 
     def logged(self) -> Sequence[Trajectory]:
         """What was recorded before; a world that is no log has recorded nothing."""
