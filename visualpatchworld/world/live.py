@@ -29,9 +29,9 @@ class Saved(NamedTuple):
 
 
 class LiveWorld(World):
-    """A world with a mechanism behind it. Subclasses say how it is reset, stepped, saved and placed; what is said is tried before it counts.
+    """A world with a mechanism behind it. Subclasses say how it is reset, stepped, saved and placed.
 
-    A power holds if steps repeat after it was used. The check runs once, when somebody first asks, and its steps are counted.
+    What is said is tried before it counts: a power holds if steps repeat after it was used. The check runs once, when somebody first asks, and its steps are counted.
     """
 
     def __init__(self) -> None:
@@ -166,7 +166,8 @@ class LiveWorld(World):
                     if self._over:  # too short an episode to look into its middle
                         first, lead = self.reset(seed), 0
                         break
-                randomness, mark = self._get_randomness(), self._get_place() if by_place else self._saved()
+                randomness = self._get_randomness()
+                mark: Any = self._get_place() if by_place else self._saved()
                 wanted = self._run(actions[lead:])
                 for _ in range(times):
                     if not by_place:
@@ -175,7 +176,10 @@ class LiveWorld(World):
                     if by_place:
                         self._set_randomness(randomness)
                     # An engine may show a place it was put into fresher than one it came to; where it resets to, both agree.
-                    if not (by_place and lead) and not _same(first, again):
+                    alike = _same(first, again)
+                    if by_place and lead:
+                        self.shows_places_alike = alike
+                    elif not alike:
                         return False
                     if not all(_same(*pair) for pair in zip(wanted, self._run(actions[lead:]), strict=True)):
                         return False

@@ -65,6 +65,7 @@ class World(ABC):
     time_limit: int | None = None
     dt: float | None = None  # seconds per step, where it is told
     env_steps: int = 0  # taken so far; whoever steps counts here
+    shows_places_alike: bool = True  # false where a place looks different when the world was put there than when it came there
 
     @property
     @abstractmethod
