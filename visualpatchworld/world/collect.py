@@ -20,6 +20,7 @@ LENGTHS = (60, 25, 100, 40, 200)
 LONGEST_HOLD = 40
 BEYOND = 0.15  # of the visited range, to either side of it
 TRIES = 8  # of a place, before an episode begins with a reset
+SHORT = 5  # steps of an episode from which no further place is made
 PLACES_PER_EPISODE = 20
 
 
@@ -51,7 +52,11 @@ def collect(world: World, steps: int, rng: np.random.Generator) -> list[Trajecto
         wanted = LENGTHS[number % len(LENGTHS)] if placed or number else max(LENGTHS)
         length = min(wanted, left, world.time_limit or wanted)
         actions = excitation(world.action_space, STYLES[number % len(STYLES)], length, rng)
+        known = len(visited)
         trajectory = record(world, first, actions, visited if "place" in powers else None)
+        if trajectory.terminated and len(visited) > 3:
+            # Near an end there is little left to see, and places made of such places lie beyond it.
+            del visited[max(3, known + (len(visited) - known) // 2 if len(trajectory) >= SHORT else known) :]
         if placed:
             lasted[kind].append(float(min(len(trajectory), min(LENGTHS))))
         if len(trajectory):
