@@ -46,6 +46,7 @@ class Rates:
     helpers: tuple[Callable[..., Any], ...] = ()  # law functions whose source goes into the program
     memory: tuple[tuple[str, float, str], ...] = ()
     empirical: bool = False
+    speeds: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()  # where a coordinate's speed is a sum of velocities: which, how often
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def assemble(
     names = [function.__name__ for function in functions]
     if len(set(names)) < len(names):
         raise ValueError(f"two laws of one program share the name of a function: {', '.join(names)}")
-    blocks = ["\n".join(state), *(textwrap.dedent(inspect.getsource(function)).rstrip() for function in functions)]
+    blocks = ["\n".join(state), *(source_of(function) for function in functions)]
     blocks += _moves(reading, rates, integrator, limits, name="step" if substeps == 1 else "move")
     if substeps > 1:
         loop = ["    for _ in range(SUBSTEPS):", "        state = move(state, action)", "    return state"]
@@ -100,6 +101,11 @@ def assemble(
     free = tuple(number.name for number in numbers if number.free)
     errors = {number.name: number.stderr for number in numbers if number.stderr is not None}
     return Draft(rates.name, Program(text), free, laws, errors, rates.empirical)
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """The text of a law, as it goes into programs."""
+    return textwrap.dedent(inspect.getsource(function)).rstrip()
 
 
 def number_line(number: Number) -> str:
@@ -124,7 +130,7 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
     updated = [*(c.name for c in moving), *(c.velocity for c in moving if c.velocity), *plain]
     blocks, lines = [], []
     if integrator == "rk4":
-        given = [_geared(c, "state.") for c in moving] + [changes[c.velocity] for c in moving if c.velocity] + [changes[n] for n in plain]
+        given = [_speed(rates, c, "state.") for c in moving] + [changes[c.velocity] for c in moving if c.velocity] + [changes[n] for n in plain]
         body = [*rates.lines, f"return ({', '.join(given)},)"]
         blocks.append("\n".join(["def rates(state, action):", '    """How fast each field changes."""', *_indented(body)]))
         shift = ", ".join(f"{field}=state.{field} + time * slope[{i}]" for i, field in enumerate(updated))
@@ -145,7 +151,7 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
         lines += [f"{field} = state.{field} + {step}({changes[field]})" for field in plain]
         lines += after["velocity"]
         early = "state." if integrator == "explicit" else ""
-        lines += [f"{c.name} = state.{c.name} + DT * {_geared(c, early)}" for c in moving]
+        lines += [f"{c.name} = state.{c.name} + DT * {_speed(rates, c, early, whole=True)}" for c in moving]
         lines += after["coordinate"]
     returned = [f"{field}={field}" for field in updated] + [f"{name}={change}" for name, _, change in rates.memory]
     lines.append(f"return state._replace({', '.join(returned)})")
@@ -153,10 +159,12 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
     return [*blocks, "\n".join([f"def {name}(state, action):", doc, *_indented(lines)])]
 
 
-def _geared(coordinate: Coordinate, prefix: str) -> str:
-    """The velocity in the coordinate's own unit."""
-    scale = coordinate.velocity_scale
-    return f"{prefix}{coordinate.velocity}" if scale == 1.0 else f"{_text(scale)} * {prefix}{coordinate.velocity}"
+def _speed(rates: Rates, coordinate: Coordinate, early: str, *, whole: bool = False) -> str:
+    """How fast a coordinate moves: by its own velocity or, in a chain, by a sum of several."""
+    parts = dict(rates.speeds).get(coordinate.name, ((str(coordinate.velocity), coordinate.velocity_scale),))
+    factors = ["" if abs(factor) == 1 else f"{abs(factor):g} * " for _, factor in parts]
+    text = " ".join(f"{'-' if f < 0 else '+'} {times}{early}{v}" for (v, f), times in zip(parts, factors, strict=True)).removeprefix("+ ")
+    return f"({text})" if whole and " " in text else text
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

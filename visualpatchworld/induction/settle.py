@@ -1,0 +1,104 @@
+"""Settling constants without compiling anything: whole columns of states go through the program under numpy, slopes are differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from visualpatchworld.induction.draft import Stretches, motion_scales
+from visualpatchworld.program.program import Program
+
+NUDGE = 1e-6  # of a constant, or of one where it is zero
+OUTLIER = 8.0  # so many times the typical error of a stretch is an event
+ENOUGH = 1e-11  # an error that no double precision improves on
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Constants where rollouts come closest, the error that is left, and how each constant shows in it."""
+
+    values: dict[str, float]
+    error: float  # root mean square, in units of each field's typical motion over a stretch
+    stderr: dict[str, float]
+    effects: dict[str, float]  # root mean square of what a constant as a whole does to the rollouts, in the same units
+    residuals: Float[np.ndarray, " R"]
+    slopes: Float[np.ndarray, "R C"]
+    inside: Bool[np.ndarray, " N"]
+
+
+def roll_columns(program: Program, stretches: Stretches, constants: Mapping[str, float]) -> Float[np.ndarray, "N H S"]:
+    """Open-loop rollouts of all stretches at once; a field is a column of N numbers."""
+    dynamics = program.bind("numpy", constants)
+    state, after = dynamics.State(*stretches.starts.T), []
+    with np.errstate(all="ignore"):
+        for t in range(stretches.actions.shape[1]):
+            state = dynamics.step(state, stretches.actions[:, t].T)
+            after.append(np.stack([np.broadcast_to(field, len(stretches.starts)) for field in state[: stretches.starts.shape[1]]], -1))
+    return np.stack(after, axis=1)
+
+
+def settle(program: Program, free: Sequence[str], stretches: Stretches, *, rounds: int = 12, values: Mapping[str, float] | None = None) -> Settled:
+    """Gauss-Newton steps on the rollouts' errors, outlying stretches left out; a step that does not help is halved."""
+    scales = motion_scales(stretches)
+    place = np.array([float((values or program.constants)[name]) for name in free])
+
+    def missed(at: Float[np.ndarray, " C"]) -> Float[np.ndarray, "N R"]:
+        rolled = roll_columns(program, stretches, dict(zip(free, at.tolist(), strict=True)))
+        off = (rolled - stretches.truths) / scales
+        return np.where(np.isfinite(off), np.clip(off, -1e3, 1e3), 1e3).reshape(len(off), -1)
+
+    def slopes_at(at: Float[np.ndarray, " C"], base: Float[np.ndarray, "N R"]) -> Float[np.ndarray, "N R C"]:
+        found = np.zeros((*base.shape, len(at)))
+        for c in range(len(at)):
+            nudged = at.copy()
+            nudged[c] += NUDGE * (abs(at[c]) or 1.0)
+            found[..., c] = (missed(nudged) - base) / (nudged[c] - at[c])
+        return found
+
+    off = missed(place)
+    inside = _inside(off)
+    error = _size(off[inside])
+    slopes = slopes_at(place, off)
+    for _ in range(rounds):
+        if error <= ENOUGH or not len(place):
+            break
+        step = least(slopes[inside].reshape(-1, len(place)), -off[inside].ravel())
+        for share in (1.0, 0.5, 0.1, 0.02):
+            tried = missed(place + share * step)
+            if _size(tried[inside]) < error:
+                place, off = place + share * step, tried
+                break
+        else:
+            break
+        inside, before = _inside(off), error
+        error = _size(off[inside])
+        slopes = slopes_at(place, off)
+        if error > 0.99 * before:
+            break
+    rows = slopes[inside].reshape(-1, len(place))
+    noise = max(error, ENOUGH) * np.sqrt(len(rows) / max(len(rows) - len(place), 1))
+    unit = np.where((sizes := np.linalg.norm(rows, axis=0)) > 0, sizes, 1.0)
+    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv((rows / unit).T @ (rows / unit), rcond=1e-14)), 0)) / unit * noise
+    effects = np.sqrt(np.mean(rows**2, axis=0)) * np.abs(place) if len(rows) else np.zeros(len(place))
+    named = (dict(zip(free, numbers.tolist(), strict=True)) for numbers in (place, spread, effects))
+    found, stderr, effect = named
+    return Settled(found, error, stderr, effect, off[inside].ravel(), rows, inside)
+
+
+def least(rows: Float[np.ndarray, "R C"], right: Float[np.ndarray, " R"]) -> Float[np.ndarray, " C"]:
+    """Linear least squares with columns of even size."""
+    size = np.linalg.norm(rows, axis=0)
+    unit = np.where(size > 0, size, 1.0)
+    return np.linalg.lstsq(rows / unit, right, rcond=1e-12)[0] / unit
+
+
+def _inside(off: Float[np.ndarray, "N R"]) -> Bool[np.ndarray, " N"]:
+    sizes = np.sqrt(np.mean(off**2, axis=-1))
+    return sizes <= OUTLIER * max(float(np.median(sizes)), ENOUGH)
+
+
+def _size(off: Float[np.ndarray, "N R"]) -> float:
+    return float(np.sqrt(np.mean(off**2)))
