@@ -389,8 +389,8 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
     except Exception:
         return rates
     for field, change in rates.changes:
-        for part in change.split(" + "):
-            parts = dict(rates.changes)[field].split(" + ")
+        for part in _summands(change):
+            parts = _summands(dict(rates.changes)[field])
             if len(parts) < 2 or part not in parts or left() < 0:
                 continue
             fewer = " + ".join(p for p in parts if p != part)
@@ -402,6 +402,17 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
             if then <= 1.03 * now + 1e-12:
                 rates, now = trial, min(then, now)
     return rates
+
+
+def _summands(text: str) -> list[str]:
+    """The parts of a sum; a plus within brackets does not part them."""
+    parts, depth, first = [], 0, 0
+    for k, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and text[k : k + 3] == " + ":
+            parts.append(text[first:k])
+            first = k + 3
+    return [*parts, text[first:]]
 
 
 def _with_constants(rates: Rates, fitted: Draft) -> Rates:
