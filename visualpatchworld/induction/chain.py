@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.topology import Topology
 from visualpatchworld.laws.chain import add_at_joints, centrifugal, mass_matrix, solve
 
+LINE_LENGTH = 116
 DOCS = {
-    "inertia": "half of it times speed squared is the energy of this link's own motion, with all it carries",
-    "coupling": "how the motion of one link asks for force at the other",
-    "moment": "mass times distance, of this link and all it carries",
+    "inertia": "of this link with all it carries",
+    "coupling": "force at one per acceleration of the other, where they are parallel",
+    "moment": "mass times distance, of this link with all it carries",
     "length": "from this joint to the next",
     "gravity": "",
     "pull": "torque of gravity where the link lies level",
@@ -51,7 +53,29 @@ class Chain:
         return self.values.get(Term("zero", link), self.zeros[link])
 
     def with_values(self, values: Mapping[Term, float]) -> Chain:
-        return replace(self, values=dict(values))
+        """The chain with these constants, in each part that nothing couples to the rest per unit of its first inertia."""
+        bare = replace(self, values=dict(values))
+        units = {link: values[Term("inertia", part[0])] for part in bare.parts for link in part}
+        scaled = {t: v if t.kind in ("zero", "length", "gravity") else v / units[t.link] for t, v in values.items()}
+        return replace(self, values=scaled)
+
+    @cached_property
+    def parts(self) -> list[list[int]]:
+        """Links that share constants; forces of each part are told from its motion up to a scale of its own."""
+        group = list(range(len(self.topology)))
+
+        def join(i: int, j: int) -> None:
+            group[:] = [group[i] if g == group[j] else g for g in group]
+
+        for term in self.values:
+            parent = self.topology.parents[term.link]
+            if term.kind == "coupling":
+                join(term.link, term.other)
+            elif term.kind in ("moment", "length", "gravity"):
+                group[:] = [0] * len(group)
+            elif parent is not None and term.kind in ("rotor", "damping", "friction", "stiffness", "bias", "gain"):
+                join(parent, term.link)
+        return [[i for i, g in enumerate(group) if g == name] for name in dict.fromkeys(group)]
 
 
 def term_name(term: Term, chain: Chain, names: Sequence[str]) -> str:
@@ -79,6 +103,21 @@ def moving_coordinates(reading: Reading) -> list[Coordinate]:
     return [coordinate for coordinate in reading.coordinates if coordinate.velocity is not None]
 
 
+def describe(chain: Chain, reading: Reading) -> str:
+    """The chain in a sentence."""
+    names, topology = [c.name for c in moving_coordinates(reading)], chain.topology
+    slides = [names[i] for i, hinge in enumerate(topology.hinges) if not hinge]
+    parts = [f"{name} slides" for name in slides]
+    for link in topology.outward:
+        parent = topology.parents[link]
+        if topology.hinges[link]:
+            base = names[parent] if parent is not None else slides[-1] if slides else "the ground"
+            parts.append(f"{names[link]} turns on {base}")
+    counted = "relative" if topology.relative else "absolute"
+    several = sum(topology.hinges) > 1
+    return f"A planar chain: {', '.join(parts)}" + (f"; angles are {counted}." if several else ".")
+
+
 def chain_rates(chain: Chain, reading: Reading, name: str = "chain", stderr: Mapping[Term, float] | None = None) -> Rates:
     """The chain as code: angles and lumps of its links, forces at joints and links, and one linear solution."""
     return _Writer(chain, reading).rates(name, stderr or {})
@@ -102,15 +141,15 @@ class _Writer:
         forces = [self._joint_force(i, self.topology.joints @ links, self.topology.joints @ mixed, speeds) for i in range(self.size)]
         if self.size == 1:
             return Rates(name, self._laws(), self._numbers(stderr), (self._single(angles[0], forces[0]),))
-        lines = [f"angles = ({', '.join(angles)},)", f"spins = ({', '.join(spins)},)"]
-        lines += ["lumps = (", *(f"    ({', '.join(self._lump(i, j) for j in range(self.size))},)," for i in range(self.size)), ")"]
-        lines += [f"joints = ({', '.join(forces)},)", "turning = centrifugal(lumps, angles, spins)"]
-        lines += ["forces = (", *(f"    {self._link_force(i, forces)}," for i in range(self.size)), ")"]
+        rows = [f"({', '.join(self._lump(i, j) for j in range(self.size))})" for i in range(self.size)]
+        lines = [*_tuple("angles", angles), *_tuple("spins", spins), *_tuple("lumps", rows, flat=False), *_tuple("joints", forces)]
+        lines += ["turning = centrifugal(lumps, angles, spins)"]
+        lines += _tuple("forces", [self._link_force(i, forces) for i in range(self.size)], flat=False)
         lines += ["mass = mass_matrix(lumps, angles)"]
         helpers: list[Callable[..., Any]] = [mass_matrix, centrifugal, solve]
         amounts = [self._joint_inertia(i) for i in range(self.size)]
         if any(amount != "0.0" for amount in amounts):
-            lines += [f"mass = add_at_joints(mass, ({', '.join(amounts)},), {self.topology.parents})"]
+            lines += [f"mass = add_at_joints(mass, ({', '.join(amounts)}), {self.topology.parents})"]
             helpers.insert(2, add_at_joints)
         lines += ["gained = solve(mass, forces)"]
         back = np.linalg.inv(mixed)
@@ -214,14 +253,14 @@ class _Writer:
         return tuple(laws)
 
     def _numbers(self, stderr: Mapping[Term, float]) -> tuple[Number, ...]:
-        first = Term("inertia", 0)
+        units = {Term("inertia", part[0]) for part in self.chain.parts}
         return tuple(
             Number(
                 name,
-                1.0 if term == first else self.chain.values[term],
-                doc="the unit of all inertias and forces" if term == first else DOCS[term.kind],
-                stderr=None if term == first else stderr.get(term),
-                free=term != first,
+                self.chain.values[term],
+                doc="the unit of inertias and forces" if term in units else DOCS[term.kind],
+                stderr=None if term in units else stderr.get(term),
+                free=term not in units,
             )
             for term, name in self.names.items()
         )
@@ -235,6 +274,12 @@ def _sum(factors: Sequence[float] | np.ndarray, parts: Sequence[str]) -> str:
             amount = part if abs(whole) == 1 else f"{abs(whole)} * {part}"
             text += f"{' - ' if whole < 0 else ' + '}{amount}" if text else f"{'-' if whole < 0 else ''}{amount}"
     return text or "0.0"
+
+
+def _tuple(name: str, parts: Sequence[str], *, flat: bool = True) -> list[str]:
+    """An assignment in one line or, where that is too long or not wanted, a part in each."""
+    line = f"{name} = ({', '.join(parts)})"
+    return [line] if flat and len(line) <= LINE_LENGTH else [f"{name} = (", *(f"    {part}," for part in parts), ")"]
 
 
 def _turn(angle: float) -> str:

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain as joined
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.induction.chain import Chain, chain_rates, constant_names, moving_coordinates
+from visualpatchworld.induction.chain import Chain, chain_rates, constant_names, describe, moving_coordinates
 from visualpatchworld.induction.draft import Stretches, cut
 from visualpatchworld.induction.lagrange import INERTIAL, Regression, Steps, Table, Term, all_terms, regress, tabulate
 from visualpatchworld.induction.motion import Rates, assemble
 from visualpatchworld.induction.reading import Integrator, Reading
-from visualpatchworld.induction.settle import Settled, settle
+from visualpatchworld.induction.settle import ENOUGH, Settled, settle
 from visualpatchworld.induction.topology import Topology, other_topologies, usual_topologies
 
 MOST_LINKS = 5
 RANKED_STEPS = 300
 SETTLED_STRETCHES = 300
-CLEAR = 3.0  # a topology this many times worse than the best is not proposed
-FINE = 0.01  # an error of the regression that asks for no unusual topology
+CLEAR = 1.5  # a topology this many times worse than the best is not proposed
+GOOD, FINE = 1e-3, 0.01  # errors of the regression that ask for no mirrored angles, and for no unusual topology
+NOISY_FINE = 0.06  # the same where no other topology comes close: noise
+UNUSUAL = 1.3  # how much better an unusual topology has to be
+MOST_WORK = 6000  # regressions in each stage of a ranking, times the links squared
 NOISY = 3e-3  # a one-step error above which stretches of several steps tell more
-LONG = 8  # steps of such a stretch
+LONG, MANY = 8, 600  # steps of such a stretch, and how many stretches settle the constants in the end
 LEAST_EFFECT = 1e-7  # of a term on one step, in units of the typical motion: below, nothing can tell it from rounding
+LOSSES = ("damping", "friction", "stiffness", "rotor")  # what is not negative
 WALD, SCORE = 4.0, 5.0  # standard errors that a term must be from zero to stay, and to come in
-MOST_FITS = 1500  # regressions in a ranking
 
 Progress = Callable[[str], None]
 
@@ -96,25 +98,36 @@ def velocity_mixing(reading: Reading, states: Sequence[Float[np.ndarray, "T+1 S"
 
 
 def rank(steps: Steps, angles: Sequence[bool], wholes: Sequence[bool]) -> list[Regression]:
-    """Regressions of the best topologies, those with unusual ones only where the usual ones leave too much; the best first."""
+    """Regressions of the best topologies, the best first; unusual ones are tried only where the usual ones leave much.
+
+    A usual topology stands before an unusual one that explains little more.
+    """
     found: list[tuple[float, Regression]] = []
-    fits = 0
-    for stage in (usual_topologies, other_topologies):
+    budget = MOST_WORK // len(angles) ** 2
+    for stage, handicap in ((usual_topologies, 1.0), (other_topologies, UNUSUAL)):
+        fits, mirrored = 0, 0
         for topology in stage(angles):
-            if fits > MOST_FITS:
+            known = min((score for score, _ in found), default=np.inf)
+            if fits > budget or (topology.signs.count(-1) > mirrored and known < GOOD):
                 break
+            mirrored = topology.signs.count(-1)
             for table in _tables(steps, topology):
-                regressions = list(_assigned(table, steps.actions.shape[1], wholes))
-                fits += len(regressions)
-                found += regressions
+                for tried, score, regression in _assigned(table, steps.actions.shape[1], wholes):
+                    fits += tried
+                    found.append((score * handicap, regression))
         found.sort(key=lambda pair: pair[0])
-        if found and found[0][0] < FINE:
+        if found[0][0] < FINE or (found[0][0] < NOISY_FINE and _clear(found)):
             break
     best: dict[Topology, Regression] = {}
     for score, regression in found:
-        if score <= CLEAR * max(found[0][0], 1e-9) and regression.topology not in best:
+        if score <= CLEAR * max(found[0][0], 1e-9) and np.isfinite(score) and regression.topology not in best:
             best[regression.topology] = regression
     return list(best.values())
+
+
+def _clear(found: Sequence[tuple[float, Regression]]) -> bool:
+    """Whether the best topology stands alone."""
+    return all(score > CLEAR * found[0][0] for score, other in found if other.topology != found[0][1].topology)
 
 
 def _tables(steps: Steps, topology: Topology) -> Iterator[Table]:
@@ -123,27 +136,25 @@ def _tables(steps: Steps, topology: Topology) -> Iterator[Table]:
         yield tabulate(topology, steps, rule, terms)
 
 
-def _assigned(table: Table, action_dim: int, wholes: Sequence[bool]) -> Iterator[tuple[float, Regression]]:
-    """The best regression of few and of many terms where each actuator drives one joint; a score counts many terms as a little worse."""
+def _assigned(table: Table, action_dim: int, wholes: Sequence[bool]) -> Iterator[tuple[int, float, Regression]]:
+    """The best regression of few and of many terms where each actuator drives one joint; how many were tried, and a score.
+
+    A score counts many terms as a little worse.
+    """
     core = ("inertia", "coupling", "cross coupling", "pull", "cross pull", "damping")
+    size = len(table.topology)
     for kinds, handicap in ((core, 1.0), ((*core, "rotor", "stiffness", "bias"), 1.5)):
-        driven = list(range(min(action_dim, len(table.topology)))) + [0] * max(action_dim - len(table.topology), 0)
-        best: Regression | None = None
-        seen: set[tuple[int, ...]] = set()
-        for _ in range(2 if action_dim > 1 else 1):
-            for m in range(action_dim):
-                for joint in range(len(table.topology)):
-                    tried = (*driven[:m], joint, *driven[m + 1 :])
-                    if tried in seen:
-                        continue
-                    seen.add(tried)
-                    regression = regress(table, [t for t in table.terms if _taken(t, kinds, tried, wholes)])
-                    if best is None or regression.error < best.error:
-                        best, driven = regression, list(tried)
+        seen: dict[tuple[int, ...], Regression] = {}
+        driven = tuple(max(size - action_dim + m, 0) for m in range(action_dim))
+        for m in [*range(action_dim), *range(action_dim if action_dim > 1 else 0)]:
+            for tried in ((*driven[:m], joint, *driven[m + 1 :]) for joint in range(size)):
+                if tried not in seen:
+                    seen[tried] = regress(table, [t for t in table.terms if _taken(t, kinds, tried, wholes)])
+            driven = min(seen, key=lambda choice: seen[choice].error)
         if not action_dim:
-            best = regress(table, [t for t in table.terms if t.kind in kinds])
-        if best is not None:
-            yield handicap * best.error, best
+            seen[()] = regress(table, [t for t in table.terms if t.kind in kinds])
+        best = min(seen.values(), key=lambda regression: regression.error)
+        yield len(seen), handicap * best.error, best
 
 
 def _taken(term: Term, kinds: Sequence[str], driven: Sequence[int], wholes: Sequence[bool]) -> bool:
@@ -167,27 +178,41 @@ def _fit(
     stretches = cut(states, actions, 1, usable=usable, most=SETTLED_STRETCHES)
     trial = _Trial(reading, stretches, "rk4", 1)
     few = cut(states, actions, 1, usable=usable, most=SETTLED_STRETCHES // 2)
-    best: tuple[float, _Trial, Chain] | None = None
+    best: tuple[float, int, _Trial, Chain] | None = None
     for integrator, substeps in _integrators(reading, steps):
         for chain in _dampings(first, integrator, reading.dt / substeps):
             trial = _Trial(reading, few, integrator, substeps)
             settled = trial.settle(chain, rounds=4)
-            # More sub-steps and more constants have to earn their place.
-            score = settled.error * (1 + 0.02 * substeps + 0.01 * len(chain.values)) + 1e-10 * len(chain.values)
-            if best is None or score < 0.9 * best[0]:
-                best = score, trial, trial.moved(chain, settled)
+            error, count = max(settled.error, ENOUGH), len(chain.values)
+            # More sub-steps have to earn their place; of two ways that explain as much, the one with fewer constants is taken.
+            if best is None or error < 0.9 * best[0] or (error < 1.05 * best[0] and count < best[1]):
+                best = error, count, trial, trial.moved(chain, settled)
     assert best is not None
-    _, trial, chain = best
+    _, _, trial, chain = best
     trial = replace(trial, stretches=stretches)
-    if trial.settle(chain).error > NOISY:
-        longer = cut(states, actions, LONG, usable=usable, most=SETTLED_STRETCHES)
-        if len(longer.starts) >= 10 * len(chain.values):
-            trial = replace(trial, stretches=longer)
+    error = trial.settle(chain).error
+    if error > NOISY:
+        trial = replace(trial, stretches=_longer(states, actions, usable, len(chain.values)) or stretches)
     chain, settled = _tie(*_add(*_drop(chain, trial)))
+    if error > NOISY:
+        trial = replace(trial, stretches=_longer(states, actions, usable, len(chain.values), MANY) or stretches)
+        settled = trial.settle(chain)
+        chain = trial.moved(chain, settled)
     stderr = {term: settled.stderr[name] for term, name in constant_names(chain, reading).items() if name in settled.stderr}
     final = replace(trial, stretches=stretches).settle(chain, rounds=0)
-    rates = chain_rates(chain, reading, f"a chain of {len(chain.topology)}: {chain.topology.text}", stderr)
+    rates = chain_rates(chain, reading, describe(chain, reading), stderr)
     return ChainFit(chain, rates, trial.integrator, trial.substeps, final.error, regression)
+
+
+def _longer(
+    states: Sequence[np.ndarray], actions: Sequence[np.ndarray], usable: Sequence[np.ndarray] | None, constants: int, most: int = 100
+) -> Stretches | None:
+    """Stretches of the most steps, up to `LONG`, of which there are enough for so many constants."""
+    for horizon in range(LONG, 1, -1):
+        stretches = cut(states, actions, horizon, usable=usable, most=most)
+        if len(stretches.starts) >= min(5 * constants, most):
+            return stretches
+    return None
 
 
 @dataclass(frozen=True)
@@ -253,7 +278,8 @@ def chain_of(regression: Regression, mixing: Float[np.ndarray, "Q Q"], wholes: S
             if abs(2 * centre - round(2 * centre)) < 0.1:
                 centres[term.other] = round(2 * centre) / 2
                 del found[bias]
-    return Chain(topology, found, tuple(zeros), mixing, tuple(centres))
+    chain = Chain(topology, found, tuple(zeros), mixing, tuple(centres))
+    return chain.with_values(chain.values)
 
 
 def _zeros(topology: Topology, values: Mapping[Term, float]) -> tuple[list[float], list[int]]:
@@ -306,10 +332,8 @@ def _dampings(chain: Chain, integrator: Integrator, dt: float) -> Iterator[Chain
     for link, value in damped.items():
         if chain.topology.parents[link] is None:
             values[Term("inertia", link)] -= dt * value
-    unit = values[Term("inertia", 0)]
-    if unit > 0:
-        scaled = {term: value if term.kind == "zero" else value / unit for term, value in values.items()}
-        yield replace(chain, values=scaled, implicit=True)
+    if all(value > 0 for term, value in values.items() if term.kind == "inertia"):
+        yield replace(chain, implicit=True).with_values(values)
 
 
 def _drop(chain: Chain, trial: _Trial) -> tuple[Chain, Settled, _Trial]:
@@ -325,7 +349,7 @@ def _drop(chain: Chain, trial: _Trial) -> tuple[Chain, Settled, _Trial]:
             if name in settled.values
             and term.kind not in ("inertia", "moment", "length", "gravity")
             and term not in needed
-            and (settled.effects[name] < LEAST_EFFECT or abs(settled.values[name]) < WALD * settled.stderr[name])
+            and (settled.effects[name] < LEAST_EFFECT or _certainty(term, name, settled) < WALD)
         ]
         if not doubtful:
             return chain, settled, trial
@@ -336,6 +360,12 @@ def _drop(chain: Chain, trial: _Trial) -> tuple[Chain, Settled, _Trial]:
             chain, settled = trial.moved(fewer, tried), tried
         else:
             needed.add(worst)
+
+
+def _certainty(term: Term, name: str, settled: Settled) -> float:
+    """How many standard errors a constant is from zero, on the side where nature has it."""
+    away = settled.values[name] / max(settled.stderr[name], 1e-300)
+    return away if term.kind in LOSSES else abs(away)
 
 
 def _add(chain: Chain, settled: Settled, trial: _Trial) -> tuple[Chain, Settled, _Trial]:
@@ -361,7 +391,8 @@ def _add(chain: Chain, settled: Settled, trial: _Trial) -> tuple[Chain, Settled,
         best = max(scores, key=lambda term: scores[term])
         more = chain.with_values({**chain.values, best: chain.zeros[best.link] if best.kind == "zero" else 0.0})
         tried = trial.settle(more)
-        if tried.error < 0.99 * settled.error:
+        name = constant_names(more, trial.reading)[best]
+        if tried.error < 0.99 * settled.error and _certainty(best, name, tried) > WALD:
             chain, settled = trial.moved(more, tried), tried
         else:
             rejected.add(best)

@@ -64,22 +64,25 @@ class Topology:
         return f"{kinds}, on {self.parents}, {'relative' if self.relative else 'absolute'} {ways}"
 
 
-def usual_topologies(angles: Sequence[bool]) -> Iterator[Topology]:
-    """Slides first, then hinges, each on the one before, in the order of the coordinates."""
-    for slides in range(min(len(angles), 2) + 1):
+def usual_topologies(angles: Sequence[bool]) -> list[Topology]:
+    """Slides first, then hinges, each on the one before, in the order of the coordinates; mirrored angles last."""
+    found: list[Topology] = []
+    for slides in reversed(range(min(len(angles), 2) + 1)):
         if not any(angles[:slides]):
             hinges = tuple(i >= slides for i in range(len(angles)))
-            yield from _counted(hinges, _series([i for i, hinge in enumerate(hinges) if hinge], len(angles)))
+            found += _counted(hinges, _series([i for i, hinge in enumerate(hinges) if hinge], len(angles)))
+    return sorted(found, key=lambda topology: topology.signs.count(-1))
 
 
-def other_topologies(angles: Sequence[bool]) -> Iterator[Topology]:
-    """All other choices of slides and hinges, orders and, for few hinges, branches."""
-    usual = set(usual_topologies(angles))
-    for hinges in product(*((True,) if angle else (True, False) for angle in angles)):
+def other_topologies(angles: Sequence[bool]) -> list[Topology]:
+    """All other choices of slides and hinges, orders and, for few hinges, branches; mirrored angles last."""
+    usual, found = set(usual_topologies(angles)), []
+    for hinges in product(*((True,) if angle else (False, True) for angle in angles)):
         turning = [i for i, hinge in enumerate(hinges) if hinge]
         ways = _forests(turning, len(angles)) if len(turning) <= MOST_FOREST else _orders(turning, len(angles))
         for parents in ways:
-            yield from (topology for topology in _counted(hinges, parents) if topology not in usual)
+            found += [topology for topology in _counted(hinges, parents) if topology not in usual]
+    return sorted(found, key=lambda topology: topology.signs.count(-1))
 
 
 def _counted(hinges: tuple[bool, ...], parents: tuple[int | None, ...]) -> Iterator[Topology]:
