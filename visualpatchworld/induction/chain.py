@@ -49,8 +49,22 @@ class Chain:
     centres: tuple[float, ...]  # of each column of the action: what counts as no action
     implicit: bool = False  # whether damping acts on the speed after the step
 
-    def zero(self, link: int) -> float:
-        return self.values.get(Term("zero", link), self.zeros[link])
+    def pull(self, link: int) -> float:
+        """Torque of gravity on a link that lies level."""
+        tied = self.values.get(Term("gravity", 0), 0.0) * self.values.get(Term("moment", link), 0.0)
+        return self.values.get(Term("pull", link), tied)
+
+    def coupling(self, i: int, j: int) -> float:
+        """What couples two links, written out or as a product."""
+        i, j = min(i, j), max(i, j)
+        if Term("coupling", i, j) in self.values:
+            return self.values[Term("coupling", i, j)]
+        hinges = self.topology.hinges
+        if hinges[i] != hinges[j]:
+            return self.values.get(Term("moment", j if hinges[j] else i), 0.0)
+        near, far = (i, j) if i in self.topology.above(j) else (j, i)
+        carried = self.values.get(Term("moment", far), self.values.get(Term("pull", far), 0.0))
+        return self.values.get(Term("length", near), 0.0) * carried
 
     def with_values(self, values: Mapping[Term, float]) -> Chain:
         """The chain with these constants, in each part that nothing couples to the rest per unit of its first inertia."""
@@ -190,17 +204,10 @@ class _Writer:
         if hinges[i] != hinges[j]:
             return self._known(Term("moment", j if hinges[j] else i))
         for near, far in ((i, j), (j, i)):
-            if self._under(near, far) and Term("length", near) in self.names:
+            if near in self.topology.above(far) and Term("length", near) in self.names:
                 carried = self._known(Term("moment", far)) if Term("moment", far) in self.names else self._known(Term("pull", far))
                 return f"{self.names[Term('length', near)]} * {carried}" if carried != "0.0" else "0.0"
         return "0.0"
-
-    def _under(self, near: int, far: int) -> bool:
-        """Whether the far link hangs, by however many others, on the near one."""
-        place = self.topology.parents[far]
-        while place is not None and place != near:
-            place = self.topology.parents[place]
-        return place == near
 
     def _joint_force(self, i: int, placed: np.ndarray, moved: np.ndarray, speeds: Sequence[str]) -> str:
         speed, parts = _sum(moved[i], speeds), []

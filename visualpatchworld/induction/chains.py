@@ -377,15 +377,16 @@ def _add(chain: Chain, settled: Settled, trial: _Trial) -> tuple[Chain, Settled,
         names = constant_names(wider, trial.reading)
         full = trial.settle(wider, rounds=0)
         columns = {name: c for c, name in enumerate(full.values)}
-        present = full.slopes[:, [columns[name] for t, name in names.items() if name in columns and t not in absent]]
+        slopes = full.slopes.reshape(-1, len(columns))
+        present = slopes[:, [columns[name] for t, name in names.items() if name in columns and t not in absent]]
         basis = np.linalg.qr(present / np.maximum(np.linalg.norm(present, axis=0), 1e-300))[0]
         scores = {}
         for term in absent:
-            column = full.slopes[:, columns[names[term]]]
+            column = slopes[:, columns[names[term]]]
             apart = column - basis @ (basis.T @ column)
-            size = float(np.linalg.norm(apart))
-            if size > 1e-6 * max(float(np.linalg.norm(column)), 1e-300):
-                scores[term] = abs(float(apart @ full.residuals)) / (size * settled.error)
+            if np.linalg.norm(apart) > 1e-6 * max(float(np.linalg.norm(column)), 1e-300):
+                votes = np.sum(apart.reshape(full.residuals.shape) * full.residuals, axis=-1)  # of each stretch
+                scores[term] = abs(float(votes.sum())) / max(float(np.linalg.norm(votes)), 1e-300)
         if not scores or max(scores.values()) < SCORE:
             break
         best = max(scores, key=lambda term: scores[term])
@@ -450,7 +451,7 @@ def _tied(chain: Chain) -> Chain | None:
         if len(hinges) < 3 or len(carried) != len(hinges):
             return None
     for near in hinges:
-        under = [k for k in hinges if near in _above(topology, k)]
+        under = [k for k in hinges if near in topology.above(k)]
         couplings = {k: values.pop(Term("coupling", min(near, k), max(near, k)), None) for k in under}
         if any(amount is None for amount in couplings.values()):
             return None
@@ -465,16 +466,6 @@ def _tied(chain: Chain) -> Chain | None:
 
 def _beside(pairs: Mapping[int, Term], first: int, values: Mapping[Term, float]) -> list[tuple[Term, Term]]:
     return [(term, Term("coupling", min(first, k), max(first, k))) for k, term in pairs.items() if term in values]
-
-
-def _above(topology: Topology, link: int) -> list[int]:
-    """The links that a link hangs on, the nearest first."""
-    found: list[int] = []
-    place = topology.parents[link]
-    while place is not None:
-        found.append(place)
-        place = topology.parents[place]
-    return found
 
 
 def _integrators(reading: Reading, steps: Steps) -> list[tuple[Integrator, int]]:

@@ -24,9 +24,8 @@ class Settled:
     error: float  # root mean square, in units of each field's typical motion over a stretch
     stderr: dict[str, float]
     effects: dict[str, float]  # root mean square of what a constant as a whole does to the rollouts, in the same units
-    residuals: Float[np.ndarray, " R"]
-    slopes: Float[np.ndarray, "R C"]
-    inside: Bool[np.ndarray, " N"]
+    residuals: Float[np.ndarray, "N R"]  # of the stretches that are not outliers
+    slopes: Float[np.ndarray, "N R C"]
 
 
 def roll_columns(program: Program, stretches: Stretches, constants: Mapping[str, float]) -> Float[np.ndarray, "N H S"]:
@@ -79,13 +78,11 @@ def settle(program: Program, free: Sequence[str], stretches: Stretches, *, round
         if error > 0.99 * before:
             break
     rows = slopes[inside].reshape(-1, len(place))
-    noise = max(error, ENOUGH) * np.sqrt(len(rows) / max(len(rows) - len(place), 1))
-    unit = np.where((sizes := np.linalg.norm(rows, axis=0)) > 0, sizes, 1.0)
-    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv((rows / unit).T @ (rows / unit), rcond=1e-14)), 0)) / unit * noise
+    spread = _standard_errors(slopes[inside], off[inside])
     effects = np.sqrt(np.mean(rows**2, axis=0)) * np.abs(place) if len(rows) else np.zeros(len(place))
     named = (dict(zip(free, numbers.tolist(), strict=True)) for numbers in (place, spread, effects))
     found, stderr, effect = named
-    return Settled(found, error, stderr, effect, off[inside].ravel(), rows, inside)
+    return Settled(found, error, stderr, effect, off[inside], slopes[inside])
 
 
 def least(rows: Float[np.ndarray, "R C"], right: Float[np.ndarray, " R"]) -> Float[np.ndarray, " C"]:
@@ -93,6 +90,18 @@ def least(rows: Float[np.ndarray, "R C"], right: Float[np.ndarray, " R"]) -> Flo
     size = np.linalg.norm(rows, axis=0)
     unit = np.where(size > 0, size, 1.0)
     return np.linalg.lstsq(rows / unit, right, rcond=1e-12)[0] / unit
+
+
+def _standard_errors(slopes: Float[np.ndarray, "N R C"], off: Float[np.ndarray, "N R"]) -> Float[np.ndarray, " C"]:
+    """From how the stretches' own votes for a constant scatter: the errors within one stretch are not independent."""
+    rows = slopes.reshape(-1, slopes.shape[-1])
+    size = np.linalg.norm(rows, axis=0)
+    unit = np.where(size > 0, size, 1.0)
+    inverse = np.linalg.pinv((rows / unit).T @ (rows / unit), rcond=1e-14)
+    floor = np.maximum(np.abs(off), ENOUGH) * np.where(off < 0, -1.0, 1.0)
+    votes = np.einsum("nrc,nr->nc", slopes / unit, floor) @ inverse
+    few = len(off) / max(len(off) - slopes.shape[-1] / max(off.shape[1], 1), 1.0)
+    return np.sqrt(np.sum(votes**2, axis=0) * few) / unit
 
 
 def _inside(off: Float[np.ndarray, "N R"]) -> Bool[np.ndarray, " N"]:

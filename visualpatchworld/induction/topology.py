@@ -56,6 +56,14 @@ class Topology:
             order += [i for i, parent in enumerate(self.parents) if i not in order and (parent is None or parent in order)]
         return tuple(order)
 
+    def above(self, link: int) -> list[int]:
+        """The links that a link hangs on, the nearest first."""
+        found, place = [], self.parents[link]
+        while place is not None:
+            found.append(place)
+            place = self.parents[place]
+        return found
+
     @property
     def text(self) -> str:
         """In a few words, for the record."""
