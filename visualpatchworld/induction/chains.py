@@ -18,10 +18,11 @@ from visualpatchworld.induction.topology import Topology, other_topologies, usua
 
 MOST_LINKS = 5
 RANKED_STEPS = 300
-SETTLED_STRETCHES = 300
+SETTLED_STRETCHES = 200
 CLEAR = 1.5  # a topology this many times worse than the best is not proposed
 GOOD, FINE = 1e-3, 0.01  # errors of the regression that ask for no mirrored angles, and for no unusual topology
 NOISY_FINE = 0.06  # the same where no other topology comes close: noise
+HOPELESS = 0.3  # an error that no chain is behind
 UNUSUAL = 1.3  # how much better an unusual topology has to be
 MOST_WORK = 6000  # regressions in each stage of a ranking, times the links squared
 NOISY = 3e-3  # a one-step error above which stretches of several steps tell more
@@ -78,7 +79,7 @@ def fit_chains(
     ranking = rank(steps, [coordinate.angle for coordinate in coordinates], _wholes(actions))
     fits = []
     for regression in ranking[:most]:
-        if np.isfinite(regression.error):
+        if regression.error < HOPELESS:
             progress(f"chain: {regression.topology.text}")
             fits.append(_fit(reading, states, actions, usable, steps, regression, mixing))
     return sorted(fits, key=lambda fit: fit.error)
@@ -258,6 +259,7 @@ def chain_of(regression: Regression, mixing: Float[np.ndarray, "Q Q"], wholes: S
     """The chain that a regression stands for: crossed terms become angles, and a bias of a whole-numbered action its centre."""
     values, topology = regression.values, regression.topology
     zeros, free = _zeros(topology, values)
+    near = [round(zero / (np.pi / 2)) * np.pi / 2 if i in free else zero for i, zero in enumerate(zeros)]
     found: dict[Term, float] = {}
     for term, value in values.items():
         if term.kind in ("coupling", "cross coupling"):
@@ -278,7 +280,7 @@ def chain_of(regression: Regression, mixing: Float[np.ndarray, "Q Q"], wholes: S
             if abs(2 * centre - round(2 * centre)) < 0.1:
                 centres[term.other] = round(2 * centre) / 2
                 del found[bias]
-    chain = Chain(topology, found, tuple(zeros), mixing, tuple(centres))
+    chain = Chain(topology, found, tuple(near), mixing, tuple(centres))
     return chain.with_values(chain.values)
 
 
@@ -349,7 +351,7 @@ def _drop(chain: Chain, trial: _Trial) -> tuple[Chain, Settled, _Trial]:
             if name in settled.values
             and term.kind not in ("inertia", "moment", "length", "gravity")
             and term not in needed
-            and (settled.effects[name] < LEAST_EFFECT or _certainty(term, name, settled) < WALD)
+            and (_effect(chain, term, name, settled) < LEAST_EFFECT or _certainty(chain, term, name, settled) < WALD)
         ]
         if not doubtful:
             return chain, settled, trial
@@ -362,10 +364,21 @@ def _drop(chain: Chain, trial: _Trial) -> tuple[Chain, Settled, _Trial]:
             needed.add(worst)
 
 
-def _certainty(term: Term, name: str, settled: Settled) -> float:
-    """How many standard errors a constant is from zero, on the side where nature has it."""
-    away = settled.values[name] / max(settled.stderr[name], 1e-300)
+def _certainty(chain: Chain, term: Term, name: str, settled: Settled) -> float:
+    """How many standard errors a constant is from where it is left out, on the side where nature has it."""
+    away = (settled.values[name] - _absent(chain, term)) / max(settled.stderr[name], 1e-300)
     return away if term.kind in LOSSES else abs(away)
+
+
+def _effect(chain: Chain, term: Term, name: str, settled: Settled) -> float:
+    """What leaving the term out does to a stretch."""
+    value = settled.values[name]
+    return settled.effects[name] * (abs(value - _absent(chain, term)) / abs(value) if value else 0.0)
+
+
+def _absent(chain: Chain, term: Term) -> float:
+    """The value at which a constant is as good as left out."""
+    return chain.zeros[term.link] if term.kind == "zero" else 0.0
 
 
 def _add(chain: Chain, settled: Settled, trial: _Trial) -> tuple[Chain, Settled, _Trial]:
@@ -373,7 +386,7 @@ def _add(chain: Chain, settled: Settled, trial: _Trial) -> tuple[Chain, Settled,
     rejected: set[Term] = set()
     while settled.error > LEAST_EFFECT and len(rejected) < 4:
         absent = [t for t in _possible(chain, trial.stretches.actions.shape[-1]) if t not in chain.values and t not in rejected]
-        wider = chain.with_values({**chain.values, **{t: chain.zeros[t.link] if t.kind == "zero" else 0.0 for t in absent}})
+        wider = chain.with_values({**chain.values, **{t: _absent(chain, t) for t in absent}})
         names = constant_names(wider, trial.reading)
         full = trial.settle(wider, rounds=0)
         columns = {name: c for c, name in enumerate(full.values)}
@@ -390,10 +403,10 @@ def _add(chain: Chain, settled: Settled, trial: _Trial) -> tuple[Chain, Settled,
         if not scores or max(scores.values()) < SCORE:
             break
         best = max(scores, key=lambda term: scores[term])
-        more = chain.with_values({**chain.values, best: chain.zeros[best.link] if best.kind == "zero" else 0.0})
+        more = chain.with_values({**chain.values, best: _absent(chain, best)})
         tried = trial.settle(more)
         name = constant_names(more, trial.reading)[best]
-        if tried.error < 0.99 * settled.error and _certainty(best, name, tried) > WALD:
+        if tried.error < 0.99 * settled.error and _certainty(more, best, name, tried) > WALD:
             chain, settled = trial.moved(more, tried), tried
         else:
             rejected.add(best)

@@ -28,15 +28,16 @@ class Settled:
     slopes: Float[np.ndarray, "N R C"]
 
 
-def roll_columns(program: Program, stretches: Stretches, constants: Mapping[str, float]) -> Float[np.ndarray, "N H S"]:
-    """Open-loop rollouts of all stretches at once; a field is a column of N numbers."""
+def roll_columns(program: Program, stretches: Stretches, constants: Mapping[str, float | np.ndarray]) -> Float[np.ndarray, "*V N H S"]:
+    """Open-loop rollouts of all stretches at once: a field is a column of N numbers, a constant one number or a column of V variants."""
     dynamics = program.bind("numpy", constants)
+    shape = np.broadcast_shapes((len(stretches.starts),), *(np.shape(value) for value in constants.values()))
     state, after = dynamics.State(*stretches.starts.T), []
     with np.errstate(all="ignore"):
         for t in range(stretches.actions.shape[1]):
             state = dynamics.step(state, stretches.actions[:, t].T)
-            after.append(np.stack([np.broadcast_to(field, len(stretches.starts)) for field in state[: stretches.starts.shape[1]]], -1))
-    return np.stack(after, axis=1)
+            after.append(np.stack([np.broadcast_to(field, shape) for field in state[: stretches.starts.shape[1]]], -1))
+    return np.stack(after, axis=-2)
 
 
 def settle(program: Program, free: Sequence[str], stretches: Stretches, *, rounds: int = 12, values: Mapping[str, float] | None = None) -> Settled:
@@ -44,18 +45,16 @@ def settle(program: Program, free: Sequence[str], stretches: Stretches, *, round
     scales = motion_scales(stretches)
     place = np.array([float((values or program.constants)[name]) for name in free])
 
-    def missed(at: Float[np.ndarray, " C"]) -> Float[np.ndarray, "N R"]:
-        rolled = roll_columns(program, stretches, dict(zip(free, at.tolist(), strict=True)))
-        off = (rolled - stretches.truths) / scales
-        return np.where(np.isfinite(off), np.clip(off, -1e3, 1e3), 1e3).reshape(len(off), -1)
+    def missed(at: Float[np.ndarray, "*V C"]) -> Float[np.ndarray, "*V N R"]:
+        variants = {name: at[..., c, None] if at.ndim > 1 else float(at[c]) for c, name in enumerate(free)}
+        off = (roll_columns(program, stretches, variants) - stretches.truths) / scales
+        return np.where(np.isfinite(off), np.clip(off, -1e3, 1e3), 1e3).reshape(*off.shape[:-2], -1)
 
     def slopes_at(at: Float[np.ndarray, " C"], base: Float[np.ndarray, "N R"]) -> Float[np.ndarray, "N R C"]:
-        found = np.zeros((*base.shape, len(at)))
-        for c in range(len(at)):
-            nudged = at.copy()
-            nudged[c] += NUDGE * (abs(at[c]) or 1.0)
-            found[..., c] = (missed(nudged) - base) / (nudged[c] - at[c])
-        return found
+        if not len(at):
+            return np.zeros((*base.shape, 0))
+        nudges = NUDGE * np.where(at == 0, 1.0, np.abs(at))
+        return np.moveaxis((missed(at + np.diag(nudges)) - base) / nudges[:, None, None], 0, -1)
 
     off = missed(place)
     inside = _inside(off)
