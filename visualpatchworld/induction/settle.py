@@ -40,10 +40,12 @@ def roll_columns(program: Program, stretches: Stretches, constants: Mapping[str,
     return np.stack(after, axis=-2)
 
 
-def settle(program: Program, free: Sequence[str], stretches: Stretches, *, rounds: int = 12, values: Mapping[str, float] | None = None) -> Settled:
+def settle(
+    program: Program, free: Sequence[str], stretches: Stretches, *, rounds: int = 12, values: Mapping[str, float] | None = None
+) -> Settled:
     """Gauss-Newton steps on the rollouts' errors, outlying stretches left out; a step that does not help is halved."""
     scales = motion_scales(stretches)
-    place = np.array([float((values or program.constants)[name]) for name in free])
+    place = np.array([float(program.constants[name]) for name in free])
 
     def missed(at: Float[np.ndarray, "*V C"]) -> Float[np.ndarray, "*V N R"]:
         variants = {name: at[..., c, None] if at.ndim > 1 else float(at[c]) for c, name in enumerate(free)}

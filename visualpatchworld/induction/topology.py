@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import numpy as np
 from jaxtyping import Float
@@ -108,7 +108,7 @@ def _counted(hinges: tuple[bool, ...], parents: tuple[int | None, ...]) -> Itera
 
 def _series(order: Sequence[int], size: int) -> tuple[int | None, ...]:
     parents: list[int | None] = [None] * size
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in pairwise(order):
         parents[after] = before
     return tuple(parents)
 

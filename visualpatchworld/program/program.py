@@ -12,7 +12,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Literal, NamedTuple
 
-import jax.numpy
 import numpy
 
 from visualpatchworld.errors import VpwError
@@ -20,7 +19,6 @@ from visualpatchworld.program.loops import ROLL, roll, rolled
 from visualpatchworld.scene.state import StateSpace
 
 Backend = Literal["numpy", "jax"]
-_MODULES = {"numpy": numpy, "jax": jax.numpy}
 _ARRAY_IMPORTS = ("numpy", "jax.numpy")
 _IMPORTS = (*_ARRAY_IMPORTS, "math", "typing", "__future__")
 
