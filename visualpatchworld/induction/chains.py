@@ -9,12 +9,12 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.chain import Chain, constant_names, moving_coordinates
+from visualpatchworld.induction.chain_inputs import Input, plain_inputs, table_inputs
 from visualpatchworld.induction.chain_rank import FINE, rank, thin
 from visualpatchworld.induction.chain_start import chain_of
 from visualpatchworld.induction.chain_terms import Trial, add, drop, tie
 from visualpatchworld.induction.chain_text import chain_rates, describe
 from visualpatchworld.induction.draft import Stretches, cut
-from visualpatchworld.induction.chain_inputs import Input, plain_inputs, table_inputs
 from visualpatchworld.induction.lagrange import Regression, Steps, Term
 from visualpatchworld.induction.motion import Rates
 from visualpatchworld.induction.reading import Integrator, Reading
