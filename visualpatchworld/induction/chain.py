@@ -1,35 +1,18 @@
-"""A chain: a topology with the lumped constants that it needs, and its rates of change as code."""
+"""A chain: a topology with the lumped constants that it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.induction.chain_inputs import Input
 from visualpatchworld.induction.lagrange import Term
-from visualpatchworld.induction.motion import Number, Rates
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.topology import Topology
-from visualpatchworld.laws.chain import add_at_joints, centrifugal, mass_matrix, solve
-
-DOCS = {
-    "inertia": "half of it times speed squared is the energy of this link's own motion, with all it carries",
-    "coupling": "how the motion of one link asks for force at the other",
-    "moment": "mass times distance, of this link and all it carries",
-    "length": "from this joint to the next",
-    "gravity": "",
-    "pull": "torque of gravity where the link lies level",
-    "damping": "force per speed at the joint",
-    "rotor": "inertia of the joint's own motor",
-    "stiffness": "force per displacement at the joint",
-    "friction": "dry: force against the motion at the joint",
-    "bias": "constant force at the joint",
-    "gain": "force at the joint per action",
-    "zero": "rad, turns the angle to where the law counts from",
-}
 
 
 @dataclass(frozen=True)
@@ -44,14 +27,50 @@ class Chain:
     values: Mapping[Term, float]
     zeros: tuple[float, ...]  # rad, what is added to each link's angle; a `zero` among the values goes first
     mixing: Float[np.ndarray, "Q Q"]  # what takes the observed velocities to the coordinates' rates of change
-    centres: tuple[float, ...]  # of each column of the action: what counts as no action
+    inputs: tuple[Input, ...]  # what actuators get
     implicit: bool = False  # whether damping acts on the speed after the step
 
-    def zero(self, link: int) -> float:
-        return self.values.get(Term("zero", link), self.zeros[link])
+    def pull(self, link: int) -> float:
+        """Torque of gravity on a link that lies level."""
+        tied = self.values.get(Term("gravity", 0), 0.0) * self.values.get(Term("moment", link), 0.0)
+        return self.values.get(Term("pull", link), tied)
+
+    def coupling(self, i: int, j: int) -> float:
+        """What couples two links, written out or as a product."""
+        i, j = min(i, j), max(i, j)
+        if Term("coupling", i, j) in self.values:
+            return self.values[Term("coupling", i, j)]
+        hinges = self.topology.hinges
+        if hinges[i] != hinges[j]:
+            return self.values.get(Term("moment", j if hinges[j] else i), 0.0)
+        near, far = (i, j) if i in self.topology.above(j) else (j, i)
+        carried = self.values.get(Term("moment", far), self.values.get(Term("pull", far), 0.0))
+        return self.values.get(Term("length", near), 0.0) * carried
 
     def with_values(self, values: Mapping[Term, float]) -> Chain:
-        return replace(self, values=dict(values))
+        """The chain with these constants, in each part that nothing couples to the rest per unit of its first inertia."""
+        bare = replace(self, values=dict(values))
+        units = {link: values[Term("inertia", part[0])] for part in bare.parts for link in part}
+        scaled = {t: v if t.kind in ("zero", "length", "gravity") else v / units[t.link] for t, v in values.items()}
+        return replace(self, values=scaled)
+
+    @cached_property
+    def parts(self) -> list[list[int]]:
+        """Links that share constants; forces of each part are told from its motion up to a scale of its own."""
+        group = list(range(len(self.topology)))
+
+        def join(i: int, j: int) -> None:
+            group[:] = [group[i] if g == group[j] else g for g in group]
+
+        for term in self.values:
+            parent = self.topology.parents[term.link]
+            if term.kind == "coupling":
+                join(term.link, term.other)
+            elif term.kind in ("moment", "length", "gravity"):
+                group[:] = [0] * len(group)
+            elif parent is not None and term.kind in ("rotor", "damping", "friction", "drag", "stiffness", "bias", "gain"):
+                join(parent, term.link)
+        return [[i for i, g in enumerate(group) if g == name] for name in dict.fromkeys(group)]
 
 
 def term_name(term: Term, chain: Chain, names: Sequence[str]) -> str:
@@ -65,7 +84,9 @@ def term_name(term: Term, chain: Chain, names: Sequence[str]) -> str:
         return f"{own}_{names[term.other].upper()}_COUPLING"
     if term.kind == "gain":
         several = sum(other.kind == "gain" and other.link == term.link for other in chain.values) > 1
-        return f"{own}_{'TORQUE' if hinge else 'PUSH'}" + (f"_{term.other}" if several else "")
+        given = chain.inputs[term.other]
+        which = given.column if given.value is None else given.value
+        return f"{own}_{'TORQUE' if hinge else 'PUSH'}" + (f"_{which}" if several or given.value is not None else "")
     return f"{own}_{term.kind.upper()}"
 
 
@@ -77,169 +98,3 @@ def constant_names(chain: Chain, reading: Reading) -> dict[Term, str]:
 def moving_coordinates(reading: Reading) -> list[Coordinate]:
     """The coordinates that have a velocity: the links of a chain."""
     return [coordinate for coordinate in reading.coordinates if coordinate.velocity is not None]
-
-
-def chain_rates(chain: Chain, reading: Reading, name: str = "chain", stderr: Mapping[Term, float] | None = None) -> Rates:
-    """The chain as code: angles and lumps of its links, forces at joints and links, and one linear solution."""
-    return _Writer(chain, reading).rates(name, stderr or {})
-
-
-class _Writer:
-    def __init__(self, chain: Chain, reading: Reading):
-        self.chain, self.topology = chain, chain.topology
-        self.size = len(chain.topology)
-        self.names = constant_names(chain, reading)
-        moving = moving_coordinates(reading)
-        self.coordinates = [c.name for c in moving]
-        self.places = [f"state.{c.name}" for c in moving]
-        self.velocities = [str(c.velocity) for c in moving]
-
-    def rates(self, name: str, stderr: Mapping[Term, float]) -> Rates:
-        links, mixed = self.topology.links, self.topology.links @ self.chain.mixing
-        speeds = [f"state.{velocity}" for velocity in self.velocities]
-        spins = [_sum(mixed[i], speeds) if hinge else "0.0" for i, hinge in enumerate(self.topology.hinges)]
-        angles = [self._angle(i, links[i]) for i in range(self.size)]
-        forces = [self._joint_force(i, self.topology.joints @ links, self.topology.joints @ mixed, speeds) for i in range(self.size)]
-        if self.size == 1:
-            return Rates(name, self._laws(), self._numbers(stderr), (self._single(angles[0], forces[0]),))
-        lines = [f"angles = ({', '.join(angles)},)", f"spins = ({', '.join(spins)},)"]
-        lines += ["lumps = (", *(f"    ({', '.join(self._lump(i, j) for j in range(self.size))},)," for i in range(self.size)), ")"]
-        lines += [f"joints = ({', '.join(forces)},)", "turning = centrifugal(lumps, angles, spins)"]
-        lines += ["forces = (", *(f"    {self._link_force(i, forces)}," for i in range(self.size)), ")"]
-        lines += ["mass = mass_matrix(lumps, angles)"]
-        helpers: list[Callable[..., Any]] = [mass_matrix, centrifugal, solve]
-        amounts = [self._joint_inertia(i) for i in range(self.size)]
-        if any(amount != "0.0" for amount in amounts):
-            lines += [f"mass = add_at_joints(mass, ({', '.join(amounts)},), {self.topology.parents})"]
-            helpers.insert(2, add_at_joints)
-        lines += ["gained = solve(mass, forces)"]
-        back = np.linalg.inv(mixed)
-        gained = [f"gained[{i}]" for i in range(self.size)]
-        changes = tuple((velocity, _sum(back[i], gained)) for i, velocity in enumerate(self.velocities))
-        speeds_of = ()
-        if not np.array_equal(self.chain.mixing, np.eye(self.size)):
-            speeds_of = tuple(
-                (c, tuple((v, float(f)) for v, f in zip(self.velocities, row, strict=True) if f))
-                for c, row in zip(self.coordinates, self.chain.mixing, strict=True)
-            )
-        return Rates(name, self._laws(), self._numbers(stderr), changes, tuple(lines), tuple(helpers), speeds=speeds_of)
-
-    def _single(self, angle: str, force: str) -> tuple[str, str]:
-        """The acceleration of a chain of one link, whose inertia is the unit."""
-        parts = [f"{pull} * np.sin({angle})"] if (pull := self.names.get(Term("pull", 0))) else []
-        parts += [force] if force != "0.0" else []
-        below = self._joint_inertia(0)
-        inertia = self.names[Term("inertia", 0)]
-        share = f"({inertia} + {below})" if below != "0.0" else inertia
-        return self.velocities[0], f"({' + '.join(parts) or '0.0'}) / {share}".replace("+ -", "- ")
-
-    def _angle(self, link: int, row: Float[np.ndarray, " Q"]) -> str:
-        turn = self.names.get(Term("zero", link)) or _turn(self.chain.zeros[link])
-        if not self.topology.hinges[link]:
-            return turn or "0.0"
-        place = _sum(row, self.places)
-        return f"{place} + {turn}" if turn else place
-
-    def _lump(self, i: int, j: int) -> str:
-        if i == j:
-            return self._known(Term("inertia", i))
-        i, j = min(i, j), max(i, j)
-        direct = self._known(Term("coupling", i, j))
-        if direct != "0.0":
-            return direct
-        hinges = self.topology.hinges
-        if hinges[i] != hinges[j]:
-            return self._known(Term("moment", j if hinges[j] else i))
-        for near, far in ((i, j), (j, i)):
-            if self._under(near, far) and Term("length", near) in self.names:
-                carried = self._known(Term("moment", far)) if Term("moment", far) in self.names else self._known(Term("pull", far))
-                return f"{self.names[Term('length', near)]} * {carried}" if carried != "0.0" else "0.0"
-        return "0.0"
-
-    def _under(self, near: int, far: int) -> bool:
-        """Whether the far link hangs, by however many others, on the near one."""
-        place = self.topology.parents[far]
-        while place is not None and place != near:
-            place = self.topology.parents[place]
-        return place == near
-
-    def _joint_force(self, i: int, placed: np.ndarray, moved: np.ndarray, speeds: Sequence[str]) -> str:
-        speed, parts = _sum(moved[i], speeds), []
-        for term, name in self.names.items():
-            if term.link != i:
-                continue
-            if term.kind == "gain":
-                centre = self.chain.centres[term.other]
-                parts.append(f"{name} * (action[{term.other}] - {centre:g})" if centre else f"{name} * action[{term.other}]")
-            elif term.kind == "bias":
-                parts.append(name)
-        for kind, what in (
-            ("damping", speed),
-            ("friction", f"np.sign({speed})"),
-            ("stiffness", _sum(placed[i], self.places)),
-        ):
-            if Term(kind, i) in self.names:
-                wrapped = f"({what})" if " " in what and kind != "friction" else what
-                parts.append(f"-{self.names[Term(kind, i)]} * {wrapped}")
-        return " + ".join(parts).replace("+ -", "- ") if parts else "0.0"
-
-    def _link_force(self, i: int, forces: Sequence[str]) -> str:
-        parts = [("+", f"joints[{i}]")] if forces[i] != "0.0" else []
-        parts += [("-", f"joints[{k}]") for k, parent in enumerate(self.topology.parents) if parent == i and forces[k] != "0.0"]
-        pull = self.names.get(Term("pull", i))
-        if pull is None and Term("gravity", 0) in self.names and Term("moment", i) in self.names:
-            pull = f"GRAVITY * {self.names[Term('moment', i)]}"
-        parts += [("+", f"{pull} * np.sin(angles[{i}])")] if pull else []
-        text = " ".join(f"{sign} {part}" for sign, part in (*parts, ("-", f"turning[{i}]")))
-        return text.removeprefix("+ ") if text.startswith("+ ") else text.replace("- ", "-", 1)
-
-    def _joint_inertia(self, i: int) -> str:
-        parts = [self.names[Term("rotor", i)]] if Term("rotor", i) in self.names else []
-        if self.chain.implicit and Term("damping", i) in self.names:
-            parts.append(f"DT * {self.names[Term('damping', i)]}")
-        return " + ".join(parts) or "0.0"
-
-    def _known(self, term: Term) -> str:
-        return self.names.get(term, "0.0")
-
-    def _laws(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        links = tuple(self.coordinates)
-        laws = [("chain", links)]
-        if any(term.kind in ("pull", "gravity") for term in self.names):
-            laws.append(("gravity", links))
-        for kind in ("gain", "damping", "friction", "stiffness"):
-            of = tuple(dict.fromkeys(self.coordinates[term.link] for term in self.names if term.kind == kind))
-            if of:
-                laws.append(({"gain": "drive", "damping": "viscous", "friction": "dry", "stiffness": "spring"}[kind], of))
-        return tuple(laws)
-
-    def _numbers(self, stderr: Mapping[Term, float]) -> tuple[Number, ...]:
-        first = Term("inertia", 0)
-        return tuple(
-            Number(
-                name,
-                1.0 if term == first else self.chain.values[term],
-                doc="the unit of all inertias and forces" if term == first else DOCS[term.kind],
-                stderr=None if term == first else stderr.get(term),
-                free=term != first,
-            )
-            for term, name in self.names.items()
-        )
-
-
-def _sum(factors: Sequence[float] | np.ndarray, parts: Sequence[str]) -> str:
-    text = ""
-    for factor, part in zip(factors, parts, strict=True):
-        whole = round(float(factor))
-        if whole:
-            amount = part if abs(whole) == 1 else f"{abs(whole)} * {part}"
-            text += f"{' - ' if whole < 0 else ' + '}{amount}" if text else f"{'-' if whole < 0 else ''}{amount}"
-    return text or "0.0"
-
-
-def _turn(angle: float) -> str:
-    """A literal angle: a right angle is written as such."""
-    quarters = round(angle / (np.pi / 2))
-    if quarters == 0:
-        return ""
-    return {1: "np.pi / 2", -1: "-np.pi / 2", 2: "np.pi", -2: "-np.pi"}[quarters]

@@ -1,4 +1,4 @@
-"""Weak-form Lagrangian regression: the change of momentum over a step is the integral of the forces, linear in a chain's lumped constants."""
+"""Weak-form Lagrangian regression: the change of momentum is the integral of the forces, linear in a chain's lumped constants."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.topology import Topology
 
-# How forces add up over a step: at its start (Euler), at its start but damping at its end (implicit damping), or by Simpson's rule.
-Rule = Literal["start", "late", "simpson"]
-RULES: tuple[Rule, ...] = ("start", "late", "simpson")
+Rule = Literal["start", "simpson"]  # how forces add up over a step: as at its start (Euler), or by Simpson's rule
+RULES: tuple[Rule, ...] = ("start", "simpson")
 OUTLIER = 8.0  # so many times the typical error of a link is an event, not a step
 SINGULAR = 1e-9
 GOOD = 1e-3  # an error that asks for no other start
@@ -71,7 +70,7 @@ def all_terms(topology: Topology, action_dim: int) -> list[Term]:
     terms += [Term("gain", i, m) for i in range(size) for m in range(action_dim)]
     terms += [Term("damping", i) for i in range(size)]
     terms += [Term("rotor", i) for i in hinges if topology.parents[i] is not None]
-    terms += [Term(kind, i) for i in range(size) for kind in ("stiffness", "bias", "friction")]
+    terms += [Term(kind, i) for i in range(size) for kind in ("stiffness", "bias", "friction", "drag")]
     return terms
 
 
@@ -96,10 +95,9 @@ def columns(topology: Topology, steps: Steps, rule: Rule, terms: Sequence[Term])
             forces = [_force(topology, term, where, steps.actions) for where in (start, middle, end)]
             found[:, :, p] += dt / 6 * (forces[0] + 4 * forces[1] + forces[2])
         else:
-            where = end if rule == "late" and term.kind == "damping" else start
             pushed = start._replace(speeds=end.speeds - start.speeds)
             found[:, :, p] = _momentum(topology, term, pushed) + dt * _turning(topology, term, start)
-            found[:, :, p] += dt * _force(topology, term, where, steps.actions)
+            found[:, :, p] += dt * _force(topology, term, start, steps.actions)
     return found
 
 
@@ -220,11 +218,12 @@ def _force(topology: Topology, term: Term, at: _Point, actions: Float[np.ndarray
         given[:, i] = -np.sin(at.angles[:, i])
     elif kind == "cross pull":  # potential: sin(angle)
         given[:, i] = np.cos(at.angles[:, i])
-    elif kind in ("damping", "stiffness", "bias", "gain", "friction"):
+    elif kind in ("damping", "stiffness", "bias", "gain", "friction", "drag"):
         joint = topology.joints[i]
         amount = {
             "damping": lambda: at.speeds @ joint,
             "friction": lambda: np.sign(at.speeds @ joint),
+            "drag": lambda: np.abs(at.speeds @ joint) * (at.speeds @ joint),
             "stiffness": lambda: at.places @ joint,
             "bias": lambda: -np.ones(len(actions)),
             "gain": lambda: -actions[:, j],

@@ -46,7 +46,7 @@ class Rates:
     helpers: tuple[Callable[..., Any], ...] = ()  # law functions whose source goes into the program
     memory: tuple[tuple[str, float, str], ...] = ()
     empirical: bool = False
-    speeds: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()  # where a coordinate's speed is a sum of velocities: which, how often
+    speeds: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()  # of a coordinate that several velocities move: which, how often
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,9 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
     updated = [*(c.name for c in moving), *(c.velocity for c in moving if c.velocity), *plain]
     blocks, lines = [], []
     if integrator == "rk4":
-        given = [_speed(rates, c, "state.") for c in moving] + [changes[c.velocity] for c in moving if c.velocity] + [changes[n] for n in plain]
+        given = (
+            [_speed(rates, c, "state.") for c in moving] + [changes[c.velocity] for c in moving if c.velocity] + [changes[n] for n in plain]
+        )
         body = [*rates.lines, f"return ({', '.join(given)},)"]
         blocks.append("\n".join(["def rates(state, action):", '    """How fast each field changes."""', *_indented(body)]))
         shift = ", ".join(f"{field}=state.{field} + time * slope[{i}]" for i, field in enumerate(updated))

@@ -24,39 +24,39 @@ class Settled:
     error: float  # root mean square, in units of each field's typical motion over a stretch
     stderr: dict[str, float]
     effects: dict[str, float]  # root mean square of what a constant as a whole does to the rollouts, in the same units
-    residuals: Float[np.ndarray, " R"]
-    slopes: Float[np.ndarray, "R C"]
-    inside: Bool[np.ndarray, " N"]
+    residuals: Float[np.ndarray, "N R"]  # of the stretches that are not outliers
+    slopes: Float[np.ndarray, "N R C"]
 
 
-def roll_columns(program: Program, stretches: Stretches, constants: Mapping[str, float]) -> Float[np.ndarray, "N H S"]:
-    """Open-loop rollouts of all stretches at once; a field is a column of N numbers."""
+def roll_columns(program: Program, stretches: Stretches, constants: Mapping[str, float | np.ndarray]) -> Float[np.ndarray, "*V N H S"]:
+    """Open-loop rollouts of all stretches at once: a field is a column of N numbers, a constant one number or a column of V variants."""
     dynamics = program.bind("numpy", constants)
+    shape = np.broadcast_shapes((len(stretches.starts),), *(np.shape(value) for value in constants.values()))
     state, after = dynamics.State(*stretches.starts.T), []
     with np.errstate(all="ignore"):
         for t in range(stretches.actions.shape[1]):
             state = dynamics.step(state, stretches.actions[:, t].T)
-            after.append(np.stack([np.broadcast_to(field, len(stretches.starts)) for field in state[: stretches.starts.shape[1]]], -1))
-    return np.stack(after, axis=1)
+            after.append(np.stack([np.broadcast_to(field, shape) for field in state[: stretches.starts.shape[1]]], -1))
+    return np.stack(after, axis=-2)
 
 
-def settle(program: Program, free: Sequence[str], stretches: Stretches, *, rounds: int = 12, values: Mapping[str, float] | None = None) -> Settled:
+def settle(
+    program: Program, free: Sequence[str], stretches: Stretches, *, rounds: int = 12, values: Mapping[str, float] | None = None
+) -> Settled:
     """Gauss-Newton steps on the rollouts' errors, outlying stretches left out; a step that does not help is halved."""
     scales = motion_scales(stretches)
-    place = np.array([float((values or program.constants)[name]) for name in free])
+    place = np.array([float(program.constants[name]) for name in free])
 
-    def missed(at: Float[np.ndarray, " C"]) -> Float[np.ndarray, "N R"]:
-        rolled = roll_columns(program, stretches, dict(zip(free, at.tolist(), strict=True)))
-        off = (rolled - stretches.truths) / scales
-        return np.where(np.isfinite(off), np.clip(off, -1e3, 1e3), 1e3).reshape(len(off), -1)
+    def missed(at: Float[np.ndarray, "*V C"]) -> Float[np.ndarray, "*V N R"]:
+        variants = {name: at[..., c, None] if at.ndim > 1 else float(at[c]) for c, name in enumerate(free)}
+        off = (roll_columns(program, stretches, variants) - stretches.truths) / scales
+        return np.where(np.isfinite(off), np.clip(off, -1e3, 1e3), 1e3).reshape(*off.shape[:-2], -1)
 
     def slopes_at(at: Float[np.ndarray, " C"], base: Float[np.ndarray, "N R"]) -> Float[np.ndarray, "N R C"]:
-        found = np.zeros((*base.shape, len(at)))
-        for c in range(len(at)):
-            nudged = at.copy()
-            nudged[c] += NUDGE * (abs(at[c]) or 1.0)
-            found[..., c] = (missed(nudged) - base) / (nudged[c] - at[c])
-        return found
+        if not len(at):
+            return np.zeros((*base.shape, 0))
+        nudges = NUDGE * np.where(at == 0, 1.0, np.abs(at))
+        return np.moveaxis((missed(at + np.diag(nudges)) - base) / nudges[:, None, None], 0, -1)
 
     off = missed(place)
     inside = _inside(off)
@@ -79,13 +79,11 @@ def settle(program: Program, free: Sequence[str], stretches: Stretches, *, round
         if error > 0.99 * before:
             break
     rows = slopes[inside].reshape(-1, len(place))
-    noise = max(error, ENOUGH) * np.sqrt(len(rows) / max(len(rows) - len(place), 1))
-    unit = np.where((sizes := np.linalg.norm(rows, axis=0)) > 0, sizes, 1.0)
-    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv((rows / unit).T @ (rows / unit), rcond=1e-14)), 0)) / unit * noise
+    spread = _standard_errors(slopes[inside], off[inside])
     effects = np.sqrt(np.mean(rows**2, axis=0)) * np.abs(place) if len(rows) else np.zeros(len(place))
     named = (dict(zip(free, numbers.tolist(), strict=True)) for numbers in (place, spread, effects))
     found, stderr, effect = named
-    return Settled(found, error, stderr, effect, off[inside].ravel(), rows, inside)
+    return Settled(found, error, stderr, effect, off[inside], slopes[inside])
 
 
 def least(rows: Float[np.ndarray, "R C"], right: Float[np.ndarray, " R"]) -> Float[np.ndarray, " C"]:
@@ -93,6 +91,18 @@ def least(rows: Float[np.ndarray, "R C"], right: Float[np.ndarray, " R"]) -> Flo
     size = np.linalg.norm(rows, axis=0)
     unit = np.where(size > 0, size, 1.0)
     return np.linalg.lstsq(rows / unit, right, rcond=1e-12)[0] / unit
+
+
+def _standard_errors(slopes: Float[np.ndarray, "N R C"], off: Float[np.ndarray, "N R"]) -> Float[np.ndarray, " C"]:
+    """From how the stretches' own votes for a constant scatter: the errors within one stretch are not independent."""
+    rows = slopes.reshape(-1, slopes.shape[-1])
+    size = np.linalg.norm(rows, axis=0)
+    unit = np.where(size > 0, size, 1.0)
+    inverse = np.linalg.pinv((rows / unit).T @ (rows / unit), rcond=1e-14)
+    floor = np.maximum(np.abs(off), ENOUGH) * np.where(off < 0, -1.0, 1.0)
+    votes = np.einsum("nrc,nr->nc", slopes / unit, floor) @ inverse
+    few = len(off) / max(len(off) - slopes.shape[-1] / max(off.shape[1], 1), 1.0)
+    return np.sqrt(np.sum(votes**2, axis=0) * few) / unit
 
 
 def _inside(off: Float[np.ndarray, "N R"]) -> Bool[np.ndarray, " N"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import numpy as np
 from jaxtyping import Float
@@ -56,6 +56,14 @@ class Topology:
             order += [i for i, parent in enumerate(self.parents) if i not in order and (parent is None or parent in order)]
         return tuple(order)
 
+    def above(self, link: int) -> list[int]:
+        """The links that a link hangs on, the nearest first."""
+        found, place = [], self.parents[link]
+        while place is not None:
+            found.append(place)
+            place = self.parents[place]
+        return found
+
     @property
     def text(self) -> str:
         """In a few words, for the record."""
@@ -64,22 +72,25 @@ class Topology:
         return f"{kinds}, on {self.parents}, {'relative' if self.relative else 'absolute'} {ways}"
 
 
-def usual_topologies(angles: Sequence[bool]) -> Iterator[Topology]:
-    """Slides first, then hinges, each on the one before, in the order of the coordinates."""
-    for slides in range(min(len(angles), 2) + 1):
+def usual_topologies(angles: Sequence[bool]) -> list[Topology]:
+    """Slides first, then hinges, each on the one before, in the order of the coordinates; mirrored angles last."""
+    found: list[Topology] = []
+    for slides in reversed(range(min(len(angles), 2) + 1)):
         if not any(angles[:slides]):
             hinges = tuple(i >= slides for i in range(len(angles)))
-            yield from _counted(hinges, _series([i for i, hinge in enumerate(hinges) if hinge], len(angles)))
+            found += _counted(hinges, _series([i for i, hinge in enumerate(hinges) if hinge], len(angles)))
+    return sorted(found, key=lambda topology: topology.signs.count(-1))
 
 
-def other_topologies(angles: Sequence[bool]) -> Iterator[Topology]:
-    """All other choices of slides and hinges, orders and, for few hinges, branches."""
-    usual = set(usual_topologies(angles))
-    for hinges in product(*((True,) if angle else (True, False) for angle in angles)):
+def other_topologies(angles: Sequence[bool]) -> list[Topology]:
+    """All other choices of slides and hinges, orders and, for few hinges, branches; mirrored angles last."""
+    usual, found = set(usual_topologies(angles)), []
+    for hinges in product(*((True,) if angle else (False, True) for angle in angles)):
         turning = [i for i, hinge in enumerate(hinges) if hinge]
         ways = _forests(turning, len(angles)) if len(turning) <= MOST_FOREST else _orders(turning, len(angles))
         for parents in ways:
-            yield from (topology for topology in _counted(hinges, parents) if topology not in usual)
+            found += [topology for topology in _counted(hinges, parents) if topology not in usual]
+    return sorted(found, key=lambda topology: topology.signs.count(-1))
 
 
 def _counted(hinges: tuple[bool, ...], parents: tuple[int | None, ...]) -> Iterator[Topology]:
@@ -97,7 +108,7 @@ def _counted(hinges: tuple[bool, ...], parents: tuple[int | None, ...]) -> Itera
 
 def _series(order: Sequence[int], size: int) -> tuple[int | None, ...]:
     parents: list[int | None] = [None] * size
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in pairwise(order):
         parents[after] = before
     return tuple(parents)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Literal, NamedTuple
 
-import jax.numpy
 import numpy
 
 from visualpatchworld.errors import VpwError
@@ -20,7 +19,6 @@ from visualpatchworld.program.loops import ROLL, roll, rolled
 from visualpatchworld.scene.state import StateSpace
 
 Backend = Literal["numpy", "jax"]
-_MODULES = {"numpy": numpy, "jax": jax.numpy}
 _ARRAY_IMPORTS = ("numpy", "jax.numpy")
 _IMPORTS = (*_ARRAY_IMPORTS, "math", "typing", "__future__")
 
@@ -114,18 +112,20 @@ class Program:
 
     def _run(self, backend: Backend, constants: Mapping[str, Any] | None) -> dict[str, Any]:
         namespace: dict[str, Any] = {"__name__": "world_model", ROLL: roll}
-        exec(self._compiled[backend], namespace)
+        exec(self._numpy_code if backend == "numpy" else self._jax_code, namespace)
         namespace.update(constants or {})
         return namespace
 
     @cached_property
-    def _compiled(self) -> dict[str, CodeType]:
-        codes = {}
-        for backend in _MODULES:
-            module = _ArrayModule("numpy" if backend == "numpy" else "jax.numpy").visit(ast.parse(self.text))
-            module = rolled(module) if backend == "jax" else module
-            codes[backend] = compile(ast.fix_missing_locations(module), str(self.path or "program"), "exec")
-        return codes
+    def _numpy_code(self) -> CodeType:
+        return self._code(_ArrayModule("numpy").visit(ast.parse(self.text)))
+
+    @cached_property
+    def _jax_code(self) -> CodeType:
+        return self._code(rolled(_ArrayModule("jax.numpy").visit(ast.parse(self.text))))
+
+    def _code(self, module: ast.Module) -> CodeType:
+        return compile(ast.fix_missing_locations(module), str(self.path or "program"), "exec")
 
     def check(self, state_space: StateSpace, action_dim: int) -> Program:
         """This program, if it keeps the contract; otherwise `BadProgram` says what is wrong and where."""
