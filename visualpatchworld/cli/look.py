@@ -12,7 +12,10 @@ Corrected = Annotated[
     str | None, typer.Option("--fields", metavar="NAME=ROLE,...", help="Correct what a field is: theta=angle,w=velocity:theta.")
 ]
 WorldName = Annotated[
-    str, typer.Argument(metavar="WORLD", help="A domain, a Gymnasium id, dmc:DOMAIN/TASK, or a log (.npz, .csv, .parquet, .h5, minari:, lerobot:).")
+    str,
+    typer.Argument(
+        metavar="WORLD", help="A domain, a Gymnasium id, dmc:DOMAIN/TASK, or a log (.npz, .csv, .parquet, .h5, minari:, lerobot:)."
+    ),
 ]
 ActionColumns = Annotated[str | None, typer.Option("--action", metavar="COL,COL", help="Columns of a table that are actions.")]
 StateColumns = Annotated[str | None, typer.Option("--state", metavar="COL,COL", help="Columns of a table that are observed.")]

@@ -16,11 +16,13 @@ from visualpatchworld.induction.chains import propose_chains
 from visualpatchworld.induction.draft import cut, normalised_errors, predict
 from visualpatchworld.induction.ends import Ends, find_ends
 from visualpatchworld.induction.explore import MOST_STEPS, Extremes, follow, pumping_policies, run_policy
+from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.motion import number_line, source_of
 from visualpatchworld.induction.reading import Reading, table
 from visualpatchworld.induction.reward import Reward, find_reward
 from visualpatchworld.induction.search import Found, search_dynamics
 from visualpatchworld.induction.transitions import transitions
+from visualpatchworld.laws.shaping import wrap
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import collect
 from visualpatchworld.world.trajectory import Trajectory
@@ -29,7 +31,9 @@ from visualpatchworld.world.world import World
 BUDGET = 2000  # environment steps in all
 FIRST_SHARE = 0.6  # of the budget, for varied random actions; the rest goes where those did not
 HORIZONS = (1, 5, 25)
-HELD_OUT_SHARE = 0.2
+EVERY = 5  # one episode of so many is kept aside
+SURPRISE = 10  # times the usual error: what exploring shows is something new
+UNNAMED = re.compile(r"o\d+")  # a field that the world itself has no name for
 
 Progress = Callable[[str], None]
 
@@ -85,29 +89,27 @@ def discover(
     data = collect(world, round(FIRST_SHARE * budget) if can_act else 0, rng)
     if sum(len(trajectory) for trajectory in data) < 2:
         raise BadTrace(f"{world.name} holds no step to learn from.")
+    data, kept_aside = hold_out(data)
+    names = None if all(UNNAMED.fullmatch(name) for name in world.field_names) else world.field_names
+    reading = read_fields(data, world.action_space, names, world.dt, fields)
 
     def search(trajectories: Sequence[Trajectory]) -> Found:
         left = max(seconds - (time.perf_counter() - began), 0.3 * seconds)
-        return search_dynamics(
-            trajectories, world.action_space, names=world.field_names, dt=world.dt, chains=propose_chains,
-            seconds=left, progress=progress,
-        )  # fmt: skip
+        return search_dynamics(trajectories, world.action_space, reading=reading, chains=propose_chains, seconds=left, progress=progress)
 
     found = search(data)
     if can_act:
         progress("exploring")
-        fresh = list(_explore(world, found, budget, seed))
-        surprised = fresh and _typical_error(found, fresh) > 10 * max(_typical_error(found, data), 1e-6)
-        data += fresh
+        fresh, fresh_aside = hold_out(list(_explore(world, found, budget, seed)))
+        surprised = fresh and _typical_error(found, fresh) > SURPRISE * max(_typical_error(found, data), 1e-6)
+        data, kept_aside = [*data, *fresh], [*kept_aside, *fresh_aside]
         if surprised:
             progress("searching again with what exploring showed")
             found = search(data)
     progress("finding reward and end")
-    steps = transitions(found.reading, data)
+    steps = transitions(found.reading, [*data, *kept_aside])
     reward, ends = find_reward(found.reading, world.action_space, steps), find_ends(found.reading, steps)
-    if not ends.thresholds:
-        reward = _without_end(reward)
-    errors = _held_out_errors(found, data)
+    errors = _errors(found, kept_aside)
     program = write(world, found, reward, ends, errors)
     return Discovery(world.name, found.reading, found, reward, ends, program, errors, world.env_steps, time.perf_counter() - began)
 
@@ -142,23 +144,32 @@ def _typical_error(found: Found, data: Sequence[Trajectory]) -> float:
     return float(np.quantile(normalised_errors(predict(found.draft.program, stretches), stretches.truths, stretches.starts), 0.9))
 
 
-def _held_out_errors(found: Found, data: Sequence[Trajectory]) -> dict[int, dict[str, float]]:
-    """Errors on the episodes that the search kept aside."""
-    kept = list(data)
-    states = [found.reading.states(trajectory) for trajectory in kept]
+def hold_out(trajectories: Sequence[Trajectory]) -> tuple[list[Trajectory], list[Trajectory]]:
+    """Whole episodes to learn from and whole episodes kept aside; the end of the longest one where there are too few."""
+    if len(trajectories) >= EVERY:
+        aside = [trajectory for i, trajectory in enumerate(trajectories) if i % EVERY == EVERY - 1]
+        return [trajectory for i, trajectory in enumerate(trajectories) if i % EVERY != EVERY - 1], aside
+    longest = max(range(len(trajectories)), key=lambda i: len(trajectories[i]), default=0)
+    if not trajectories or len(trajectories[longest]) < 2 * EVERY:
+        return list(trajectories), []
+    whole = trajectories[longest]
+    first = len(whole) - len(whole) // EVERY
+    paid = (None, None) if whole.rewards is None else (whole.rewards[:first], whole.rewards[first:])
+    begun = Trajectory(whole.observations[: first + 1], whole.actions[:first], paid[0])
+    ended = Trajectory(whole.observations[first:], whole.actions[first:], paid[1], whole.terminated)
+    return [begun if i == longest else trajectory for i, trajectory in enumerate(trajectories)], [ended]
+
+
+def _errors(found: Found, kept_aside: Sequence[Trajectory]) -> dict[int, dict[str, float]]:
+    """Errors on the episodes that no search has seen."""
+    states = [found.reading.states(trajectory) for trajectory in kept_aside]
     errors = {}
-    for horizon in HORIZONS:
-        stretches = cut(states, [trajectory.actions for trajectory in kept], horizon)
+    for horizon in HORIZONS if kept_aside else ():
+        stretches = cut(states, [trajectory.actions for trajectory in kept_aside], horizon)
         if len(stretches.starts):
             off = normalised_errors(predict(found.draft.program, stretches), stretches.truths, stretches.starts)
             errors[horizon] = {"mean": float(off.mean()), "median": float(np.median(off)), "p90": float(np.quantile(off, 0.9))}
     return errors
-
-
-def _without_end(reward: Reward) -> Reward:
-    """A reward that pays for the end of a world that never ended pays nothing for it."""
-    assert "terminated(" not in reward.expression, "no end was seen, so that none can be paid for"
-    return reward
 
 
 def write(world: World, found: Found, reward: Reward, ends: Ends, errors: Mapping[int, Mapping[str, float]]) -> Program:
@@ -167,8 +178,6 @@ def write(world: World, found: Found, reward: Reward, ends: Ends, errors: Mappin
     numbers = [number_line(number) for number in (*reward.numbers, *ends.numbers())]
     functions = [source_of(helper) for helper in reward.helpers if f"def {helper.__name__}(" not in text]
     if "wrap(" in ends.function() and not any("def wrap(" in part for part in (text, *functions)):
-        from visualpatchworld.laws.shaping import wrap
-
         functions.append(source_of(wrap))
     functions += [ends.function()] if ends.thresholds else []
     functions += [reward.function()] if reward.kind != "none" else []
@@ -180,7 +189,7 @@ def write(world: World, found: Found, reward: Reward, ends: Ends, errors: Mappin
 
 def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]]) -> str:
     lines = [f"{world.name}: {found.draft.name}.", ""]
-    lines.append(f"Verdict: {found.verdict}; {found.why}.")
+    lines.append(f"Verdict: {found.verdict}; {found.why.rstrip('.')}.")
     if errors:
         medians = ", ".join(f"{row['median']:.2g} after {horizon}" for horizon, row in errors.items())
         lines.append(f"Held-out error (median, of each field's spread of change): {medians} steps.")
@@ -203,7 +212,12 @@ def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:
         "dt": discovery.reading.dt,
         "integrator": discovery.reading.integrator,
         "constants": {name: {"value": constants[name], "stderr": draft.stderr.get(name), "unit": ""} for name in draft.free},
-        "reward": {"expression": discovery.reward.expression, "left": discovery.reward.left, "why": discovery.reward.why},
+        "reward": {
+            "expression": discovery.reward.expression,
+            "paid": discovery.reward.kind != "none",
+            "left": discovery.reward.left,
+            "why": discovery.reward.why,
+        },
         "terminated": {
             "thresholds": [
                 {"expression": rule.expression, "above": rule.above, "value": rule.value, "bracket": list(rule.bracket)}
@@ -213,7 +227,16 @@ def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:
         },
         "verdict": discovery.verdict,
         "why": discovery.why,
-        "candidates": [],
+        "candidates": [
+            {
+                "sketch": rival.draft.name,
+                "source": rival.source,
+                "error": rival.error,
+                "constants": rival.constants,
+                "integrator": rival.integrator,
+            }
+            for rival in discovery.found.evidence
+        ],
         "normalised_error": {str(horizon): dict(row) for horizon, row in discovery.errors.items()},
         "env_steps": discovery.env_steps,
         "program": path,

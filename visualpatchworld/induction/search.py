@@ -113,7 +113,9 @@ def search_dynamics(
         raise NoData(f"There are {sum(len(t) for t in usable)} steps in all; a search for a law needs at least 12.")
     reading = reading or read_fields(usable, action_space, names, dt)
     if not reading.coordinates:
-        raise NoData("No field evolves in a way that could be predicted: " + "; ".join(f"{f.name}: {f.evidence}" for f in reading.fields) + ".")
+        raise NoData(
+            "No field evolves in a way that could be predicted: " + "; ".join(f"{f.name}: {f.evidence}" for f in reading.fields) + "."
+        )
     evidence: list[Evidence] = []
     memory = Delay(0, len(action_space))
     data = _data(reading, usable, memory)
@@ -130,7 +132,7 @@ def search_dynamics(
         if not evidence or (tried and tried[0].error < evidence[0].error):
             best_reading, best_data, memory = version, data, memory_now
         evidence = _ranked([*evidence, *tried])
-        if evidence and evidence[0].error < GOOD or left() < seconds / 4:
+        if (evidence and evidence[0].error < GOOD) or left() < seconds / 4:
             break
     reading, data = best_reading, best_data
     exact = bool(evidence) and evidence[0].error < GOOD / 10 and not evidence[0].draft.empirical
@@ -214,9 +216,7 @@ def _horizon(data: _Data) -> int:
     return max(1, min(HORIZON, longest[len(longest) // 2]))
 
 
-def _sums(
-    reading: Reading, trajectories, data: _Data, space: ActionSpace, horizon: int, say, left
-) -> tuple[list[Evidence], Delay, _Data]:
+def _sums(reading: Reading, trajectories, data: _Data, space: ActionSpace, horizon: int, say, left) -> tuple[list[Evidence], Delay, _Data]:
     memory = Delay(0, len(space))
     along = reading.integrator not in ("explicit", "semi-implicit", "none")
     wanted, choices = _choices(reading, data, space, memory, along)
@@ -338,7 +338,9 @@ def _late(reading, trajectories, data: _Data, wanted, choices, space: ActionSpac
         usual = usual_rows(response.target, full.rows, response.floor)
         for steps in range(MOST_DELAY + 1):
             inputs = drives(space, Delay(steps, len(space)))
-            waves = [t for t in library(reading, response.coordinate, full.rows, inputs, []).levels[1] if any(i.code in t.code for i in inputs)]
+            waves = [
+                t for t in library(reading, response.coordinate, full.rows, inputs, []).levels[1] if any(i.code in t.code for i in inputs)
+            ]
             columns.append(np.stack([samples.column(t) for t in [*inputs, *waves]], axis=-1)[usual])
         best = max(best, find_delay([response.target[usual]], design[usual], columns))
     return best
@@ -353,7 +355,9 @@ def _tried(reading: Reading, data: _Data, rates: Rates, horizon: int, source: st
         errors = []
         for integrator, substeps, step in options:
             trial = assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps)
-            errors.append(_usual_error(polish(trial, few, evaluations=10) if marches(trial.program, few.starts, few.actions) else trial, data))
+            errors.append(
+                _usual_error(polish(trial, few, evaluations=10) if marches(trial.program, few.starts, few.actions) else trial, data)
+            )
         options = [next(option for option, error in zip(options, errors, strict=True) if error <= 1.3 * min(errors) + 1e-12)]
     integrator, substeps, step = options[0]
     if not exact and source == "sums":
@@ -437,7 +441,7 @@ def _integrators(reading: Reading, exact: bool) -> list[tuple[Integrator, int]]:
 
 
 def _steps(reading: Reading, integrator: Integrator, substeps: int) -> list[float]:
-    if integrator in ("explicit", "semi-implicit") and substeps == 1 or reading.weight is None:
+    if (integrator in ("explicit", "semi-implicit") and substeps == 1) or reading.weight is None:
         return [reading.dt]
     shorts = [float(f"{reading.dt:.{digits}g}") for digits in (1, 2)]
     return list(dict.fromkeys([*(s for s in shorts if abs(s / reading.dt - 1) < 0.04), reading.dt]))
@@ -466,7 +470,9 @@ def _shot(draft: Draft, data: _Data) -> Draft:
     longest = max(len(a) for a in data.actions)
     length = max(2, min(WINDOW, longest))
     usable = _usable(draft, data)
-    places = [(i, t) for i, a in enumerate(data.actions) for t in range(0, len(a) - length + 1, length + 1) if usable[i][t : t + length].all()]
+    places = [
+        (i, t) for i, a in enumerate(data.actions) for t in range(0, len(a) - length + 1, length + 1) if usable[i][t : t + length].all()
+    ]
     if len(places) < 3:
         places = [(i, t) for i, a in enumerate(data.actions) for t in range(0, len(a) - length + 1, length + 1)]
     places = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, min(MOST_SHOTS, len(places))).astype(int))]
@@ -506,7 +512,9 @@ def _median_error(draft: Draft, stretches: Stretches) -> float:
     return float(np.median(normalised_errors(predicted(draft.program, stretches), stretches.truths, stretches.starts)))
 
 
-def _evidence(reading: Reading, draft: Draft, integrator: Integrator, substeps: int, limits, data: _Data, horizon: int, source: str) -> Evidence:
+def _evidence(
+    reading: Reading, draft: Draft, integrator: Integrator, substeps: int, limits, data: _Data, horizon: int, source: str
+) -> Evidence:
     far = cut(data.held_states, data.held_actions, horizon)
     near = cut(data.held_states, data.held_actions, 1, most=1000)
     errors = normalised_errors(predicted(draft.program, far), far.truths, far.starts) if len(far.starts) else np.array([np.inf])
