@@ -102,7 +102,9 @@ def _derived_at(trajectories, column, coordinates, parameters, noise, lag: float
     return Expression(code, code.replace("state.", "").replace("np.", ""), left / (spread or 1.0))
 
 
-def _short_sum(design: Float[np.ndarray, "N P"], target: Float[np.ndarray, " N"], enough: float, most: int) -> tuple[list[int], np.ndarray] | None:
+def _short_sum(
+    design: Float[np.ndarray, "N P"], target: Float[np.ndarray, " N"], enough: float, most: int
+) -> tuple[list[int], np.ndarray] | None:
     """The first few columns of a forward search with a look back that leave no more than `enough`."""
     size = np.sqrt(np.mean(design**2, axis=0))
     scaled = design / np.where(size > 0, size, 1.0)

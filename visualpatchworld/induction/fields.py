@@ -111,7 +111,9 @@ def read_fields(
         speed = maker.velocity(pair.column, name)
         relative = called[bases[k]] if k in bases else None
         shown = f"shows {name} + {relative}; " if relative else ""
-        coordinates.append(Coordinate(name, columns, candidate.angle, speed, pair.column, candidate.wraps, candidate.turn_from, relative, scale))
+        coordinates.append(
+            Coordinate(name, columns, candidate.angle, speed, pair.column, candidate.wraps, candidate.turn_from, relative, scale)
+        )
         called[k] = name
         _note_coordinate(note, columns, name, candidate, f"{shown}moves by the field '{labels[pair.column]}'; {found}")
         units = "" if scale == 1.0 else f", in units of {scale:.6g}"
@@ -124,7 +126,7 @@ def read_fields(
     kept = tuple((maker.plain(column), column) for column in parameters)
     coordinates = sorted(coordinates, key=lambda c: (c.relative_to is not None, c.columns))
     fields = tuple(roles[column] for column in range(width))
-    still = {c: float(f'{np.mean(seen[:, c]):.6g}') for c in range(width) if roles[c].role in ("constant", "noise") and c not in parameters}
+    still = {c: float(f"{np.mean(seen[:, c]):.6g}") for c in range(width) if roles[c].role in ("constant", "noise") and c not in parameters}
     return Reading(fields, tuple(coordinates), kept, tuple(derived), step, integrator, still, weight)
 
 
@@ -331,7 +333,9 @@ def _short(value: float, left_with, left: float) -> float | None:
     return None
 
 
-def _place_rest(trajectories, later, coordinates, parameters, labels, noise, note, maker, told, step) -> tuple[list[Coordinate], list[Derived]]:
+def _place_rest(
+    trajectories, later, coordinates, parameters, labels, noise, note, maker, told, step
+) -> tuple[list[Coordinate], list[Derived]]:
     """Columns without a velocity: derived from others, noise, of hidden velocity, or of first order."""
     derived: list[Derived] = []
     kept: list[_Candidate] = []
@@ -346,7 +350,9 @@ def _place_rest(trajectories, later, coordinates, parameters, labels, noise, not
         if expressions and all(expression is not None for expression in expressions):
             for column, expression in zip(candidate.columns, expressions, strict=True):
                 assert expression is not None
-                note(column, "derived", None, f"follows from the other fields: {expression.shown}; rest {expression.left:.1g} of its spread")
+                note(
+                    column, "derived", None, f"follows from the other fields: {expression.shown}; rest {expression.left:.1g} of its spread"
+                )
                 derived.append(Derived(column, expression.code))
             continue
         kept.append(candidate)

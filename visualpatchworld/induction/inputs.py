@@ -43,9 +43,7 @@ class Delay:
     def remembered(self, actions: Float[np.ndarray, "T A"]) -> Float[np.ndarray, "T+1 M"]:
         """The remembered actions at every moment; before the first action nothing was done."""
         parts = [
-            np.concatenate([np.zeros(k), actions[:, c]])[: len(actions) + 1]
-            if len(actions) + 1 >= k
-            else np.zeros(len(actions) + 1)
+            np.concatenate([np.zeros(k), actions[:, c]])[: len(actions) + 1] if len(actions) + 1 >= k else np.zeros(len(actions) + 1)
             for c in range(self.columns)
             for k in range(1, self.steps + 1)
         ]
@@ -96,7 +94,17 @@ def shaped_drives(space: ActionSpace, delay: Delay) -> list[Term]:
         terms.append(Term(f"np.abs({code})", "drive", f"{label}_SIZE", 1.3, (code,)))
         if reach < 1.5:
             terms.append(Term(f"np.tan({code})", "drive", f"{label}_TAN", 1.4, (code,)))
-        terms.append(Term(f"np.tanh({{inner}} * {code})", "drive", label, 2.1, (code,), tuple(np.geomspace(0.3, 6, 12) / reach), inner_label=f"{label}_STEEP"))
+        terms.append(
+            Term(
+                f"np.tanh({{inner}} * {code})",
+                "drive",
+                label,
+                2.1,
+                (code,),
+                tuple(np.geomspace(0.3, 6, 12) / reach),
+                inner_label=f"{label}_STEEP",
+            )
+        )
         if space.low[column] < 0 < space.high[column]:
             terms.append(Term(f"np.maximum({code}, 0)", "drive", f"{label}_UP", 1.3, (code,)))
             terms.append(Term(f"np.minimum({code}, 0)", "drive", f"{label}_DOWN", 1.3, (code,)))

@@ -65,7 +65,13 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
     for name, _ in reading.parameters:
         plain.append(Term(f"state.{name}", "coupling", f"BY_{_up(name)}", 1.2, (name,)))
         plain.append(Term(f"({q} - state.{name})", "spring", f"SPRING_{_up(name)}", 1.15, (own.name, name)))
-    return Library((tuple(_once(plain)), tuple(_products(reading, own, inputs, turning, spans, wide)), tuple(_scanned(reading, own, inputs, shaped, turning, spans, wide))))
+    return Library(
+        (
+            tuple(_once(plain)),
+            tuple(_products(reading, own, inputs, turning, spans, wide)),
+            tuple(_scanned(reading, own, inputs, shaped, turning, spans, wide)),
+        )
+    )
 
 
 def _products(reading: Reading, own: Coordinate, inputs, turning, spans, wide) -> list[Term]:
@@ -86,7 +92,9 @@ def _products(reading: Reading, own: Coordinate, inputs, turning, spans, wide) -
                     if n != turn.name:
                         terms.append(Term(f"state.{n} * {code}", "coupling", f"{_up(n)}_{_up(wave)}_{_up(turn.name)}", 1.3, (n, turn.name)))
                 for n in speeds:
-                    terms.append(Term(f"state.{n} ** 2 * {code}", "coupling", f"{_up(n)}_SQUARE_{_up(wave)}_{_up(turn.name)}", 1.5, (n, turn.name)))
+                    terms.append(
+                        Term(f"state.{n} ** 2 * {code}", "coupling", f"{_up(n)}_SQUARE_{_up(wave)}_{_up(turn.name)}", 1.5, (n, turn.name))
+                    )
         for other in turning:
             if other is not turn and (turn is own or (own not in turning and turn.name < other.name)):
                 away = f"(state.{turn.name} - state.{other.name})"
@@ -130,14 +138,26 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
     for turn in [own] if own in turning else []:
         for s in shaped:
             if s.grid and s.law in ("saturation", "dead zone"):
-                terms.append(Term(f"{s.code} * np.cos(state.{turn.name})", s.law, f"{s.label}_COS", 2.3, s.of, s.grid, inner_label=s.inner_label))
+                terms.append(
+                    Term(f"{s.code} * np.cos(state.{turn.name})", s.law, f"{s.label}_COS", 2.3, s.of, s.grid, inner_label=s.inner_label)
+                )
     for heading in turning:
         if heading is not own:
             for s in shaped:
                 if s.grid and s.law in ("saturation", "dead zone"):
                     for wave in ("cos", "sin"):
                         label = f"{s.label}_{_up(wave)}_{_up(heading.name)}"
-                        terms.append(Term(f"{s.code} * np.{wave}(state.{heading.name})", s.law, label, 2.4, (*s.of, heading.name), s.grid, inner_label=s.inner_label))
+                        terms.append(
+                            Term(
+                                f"{s.code} * np.{wave}(state.{heading.name})",
+                                s.law,
+                                label,
+                                2.4,
+                                (*s.of, heading.name),
+                                s.grid,
+                                inner_label=s.inner_label,
+                            )
+                        )
     for c in reading.coordinates if not wide else [own]:
         low, high = spans[c.name]
         span = high - low
@@ -148,10 +168,16 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
         if not (c.angle and (c.wraps or len(c.columns) == 2)):
             # From a twentieth of a wave in the range that was seen to six of them.
             waves = tuple(np.geomspace(np.pi / 10 / span, 12 * np.pi / span, MANY))
-            terms.append(Term(f"np.sin({{inner}} * {place})", "field", f"WAVE_SIN{inner}", 2.0, (c.name,), waves, inner_label=f"WAVE{inner}"))
-            terms.append(Term(f"np.cos({{inner}} * {place})", "field", f"WAVE_COS{inner}", 2.0, (c.name,), waves, inner_label=f"WAVE{inner}"))
+            terms.append(
+                Term(f"np.sin({{inner}} * {place})", "field", f"WAVE_SIN{inner}", 2.0, (c.name,), waves, inner_label=f"WAVE{inner}")
+            )
+            terms.append(
+                Term(f"np.cos({{inner}} * {place})", "field", f"WAVE_COS{inner}", 2.0, (c.name,), waves, inner_label=f"WAVE{inner}")
+            )
         else:
-            terms += [Term(f"np.{w}({k} * {place})", "field", f"{_up(w)}_{k}{inner}", 1.4, (c.name,)) for k in (2, 3) for w in ("sin", "cos")]
+            terms += [
+                Term(f"np.{w}({k} * {place})", "field", f"{_up(w)}_{k}{inner}", 1.4, (c.name,)) for k in (2, 3) for w in ("sin", "cos")
+            ]
         edges = tuple(low + span * np.linspace(0.02, 0.98, MANY))
         beyond = f"({place} > {{inner}})"
         what = [("1.0", "PUSH"), *((i.code, i.label) for i in inputs if i.cost <= 1.0)]
@@ -160,12 +186,29 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
         if c is own or not wide:
             for code, label in what:
                 full = beyond if code == "1.0" else f"{beyond} * {code}"
-                terms.append(Term(full, "regional", f"{label}_BEYOND{inner}", 2.2, (c.name,), edges, inner_label=f"EDGE{inner}", smooth=False))
+                terms.append(
+                    Term(full, "regional", f"{label}_BEYOND{inner}", 2.2, (c.name,), edges, inner_label=f"EDGE{inner}", smooth=False)
+                )
         if c is own:
-            terms.append(Term(f"np.maximum({place} - {{inner}}, 0)", "soft stop", "STOP_HIGH", 2.1, (c.name,), edges, inner_label="HIGH_EDGE"))
-            terms.append(Term(f"np.minimum({place} - {{inner}}, 0)", "soft stop", "STOP_LOW", 2.1, (c.name,), edges, inner_label="LOW_EDGE"))
+            terms.append(
+                Term(f"np.maximum({place} - {{inner}}, 0)", "soft stop", "STOP_HIGH", 2.1, (c.name,), edges, inner_label="HIGH_EDGE")
+            )
+            terms.append(
+                Term(f"np.minimum({place} - {{inner}}, 0)", "soft stop", "STOP_LOW", 2.1, (c.name,), edges, inner_label="LOW_EDGE")
+            )
             if own.velocity:
-                terms.append(Term(f"({place} < {{inner}}) * {v}", "soft stop", "STOP_DRAG_LOW", 2.2, (c.name,), edges, inner_label="LOW_EDGE", smooth=False))
+                terms.append(
+                    Term(
+                        f"({place} < {{inner}}) * {v}",
+                        "soft stop",
+                        "STOP_DRAG_LOW",
+                        2.2,
+                        (c.name,),
+                        edges,
+                        inner_label="LOW_EDGE",
+                        smooth=False,
+                    )
+                )
     for c in reading.coordinates:
         if c is own or c.angle or wide:
             continue
@@ -175,7 +218,17 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
         for i in inputs:
             if i.cost <= 1.0:
                 label = f"{i.label}_PER_{_up(c.name)}"
-                terms.append(Term(f"{i.code} / (state.{c.name} + {{inner}})", "drive", label, 2.2, (*i.of, c.name), shifts, inner_label=f"EMPTY_{_up(c.name)}"))
+                terms.append(
+                    Term(
+                        f"{i.code} / (state.{c.name} + {{inner}})",
+                        "drive",
+                        label,
+                        2.2,
+                        (*i.of, c.name),
+                        shifts,
+                        inner_label=f"EMPTY_{_up(c.name)}",
+                    )
+                )
     del q
     return _once(terms)
 

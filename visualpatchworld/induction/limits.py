@@ -166,7 +166,9 @@ def _walls(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Lim
                 lines = (f"{c.velocity} = np.where({test}, 0.0, {c.velocity})", *moves)
                 out.append(Limit("coordinate", lines, (number,), "stop", (c.name,)))
             elif 0 < back <= 1.2:
-                bounce = Number(f"{name}_BOUNCE", _short(back, 1e-7 * max(1.0, back)), doc="part of the speed that it leaves the wall with", free=True)
+                bounce = Number(
+                    f"{name}_BOUNCE", _short(back, 1e-7 * max(1.0, back)), doc="part of the speed that it leaves the wall with", free=True
+                )
                 lines = (f"{c.velocity} = np.where({test}, -{name}_BOUNCE * {c.velocity}, {c.velocity})", *moves)
                 out.append(Limit("coordinate", lines, (number, bounce), "bounce", (c.name,)))
             if moves:
@@ -210,7 +212,9 @@ def _soft_stops(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> lis
                 fits.append(("constraint", {"KEEP": keep, "STIFF": stiff, "DAMP": damp}, edge))
         for kind, values, edge in fits:
             numbers = [Number(f"{name}_EDGE", edge, doc=f"{place} is pushed back beyond it", free=False)]
-            numbers += [Number(f"{name}_{key}", value, doc=f"of the soft stop, per step: {key.lower()}") for key, value in values.items() if value]
+            numbers += [
+                Number(f"{name}_{key}", value, doc=f"of the soft stop, per step: {key.lower()}") for key, value in values.items() if value
+            ]
             parts = [f"{name}_STIFF * (state.{place} - {name}_EDGE)"] + ([f"{name}_DAMP * state.{speed}"] if values.get("DAMP") else [])
             kept = f"state.{speed} + {name}_KEEP * ({speed} - state.{speed})" if kind == "constraint" else speed
             pushed = f"{push}({speed}, {kept} - {' - '.join(parts)})"

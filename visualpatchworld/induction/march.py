@@ -41,7 +41,10 @@ def marches(program: Program, starts: Float[np.ndarray, "N S"], actions: Float[n
         together = march(program, starts[some], actions[some, :1])
         dynamics = program.bind("numpy")
         with np.errstate(all="ignore"):
-            alone = [dynamics.step(dynamics.State(*start), acted[0])[: starts.shape[1]] for start, acted in zip(starts[some], actions[some], strict=True)]
+            alone = [
+                dynamics.step(dynamics.State(*start), acted[0])[: starts.shape[1]]
+                for start, acted in zip(starts[some], actions[some], strict=True)
+            ]
         return np.allclose(together[:, 0], np.array(alone, float), rtol=1e-9, atol=1e-9, equal_nan=True)
     except Exception:
         return False

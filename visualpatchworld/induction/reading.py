@@ -129,7 +129,9 @@ class Reading:
         return ["\n".join(observe), "\n".join([*back, f"    return State({arguments})"])]
 
     def _note(self, column: int) -> str:
-        return {"noise": ", noise: its mean", "constant": ", the same in every row"}.get(self.fields[column].role, "") if self.fields else ""
+        return (
+            {"noise": ", noise: its mean", "constant": ", the same in every row"}.get(self.fields[column].role, "") if self.fields else ""
+        )
 
     def _difference(self, place: Float[np.ndarray, " T"]) -> Float[np.ndarray, " T"]:
         """A velocity from places alone: the step before is the velocity now if new velocities move coordinates, the step after if old ones do."""

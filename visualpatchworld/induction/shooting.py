@@ -62,7 +62,11 @@ def refine_noisy(
     for turn in range(rounds):
         weight = 1 / np.sqrt(1 + (now / FAR) ** 2)
         by_start = _slopes(lambda begin: run(place, begin), starts, size) / level[None, None, :, None]
-        by_constant = np.stack([_slope(lambda p: run(p, starts), place, k) for k in range(len(names))], axis=-1) / level[None, None, :, None] if names else np.zeros((*now.shape, 0))
+        by_constant = (
+            np.stack([_slope(lambda p: run(p, starts), place, k) for k in range(len(names))], axis=-1) / level[None, None, :, None]
+            if names
+            else np.zeros((*now.shape, 0))
+        )
         ws, wc = by_start * weight[..., None], by_constant * weight[..., None]
         ss = np.einsum("nhsi,nhsj->nij", ws, by_start)
         sc = np.einsum("nhsi,nhsj->nij", ws, by_constant)

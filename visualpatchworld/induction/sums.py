@@ -93,7 +93,7 @@ def sums_of(
         fresh = choose(response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale)
         for _ in range(2):
             # Rows that the best choice explains may be others than those of the flexible fit.
-            if not windowed and fresh and 0.6 < fresh[0].kept.mean() and (fresh[0].kept != usual).mean() > 0.002 and fresh[0].part < 0.02:
+            if not windowed and fresh and fresh[0].kept.mean() > 0.6 and (fresh[0].kept != usual).mean() > 0.002 and fresh[0].part < 0.02:
                 again = choose(response.target, samples, terms.upto(level), fresh[0].kept, response.floor, scale=response.scale)
                 usual = fresh[0].kept
                 fresh = again
@@ -158,12 +158,18 @@ def rates_of(reading: Reading, wanted: Sequence[Response], choices: Sequence[Cho
             parts.append(factor_name if code == "1.0" else f"{factor_name} * {code}")
             laws[(term.law, term.of or (response.field,))] = None
         changes.append((response.field, " + ".join(parts) or "0.0"))
-    name = "; ".join(f"{field}: {', '.join(t.law for t in choice.terms) or 'still'}" for (field, *_), choice in zip(wanted, choices, strict=True))
+    name = "; ".join(
+        f"{field}: {', '.join(t.law for t in choice.terms) or 'still'}" for (field, *_), choice in zip(wanted, choices, strict=True)
+    )
     return Rates(name, tuple(laws), tuple(numbers), tuple(changes), memory=delay.memory, empirical=empirical)
 
 
 def _doc(term: Term) -> str:
-    return f"{term.law}: {term.code.replace('state.', '').replace('np.', '').replace(INNER, term.inner_label)}" if term.code != "1.0" else term.law
+    return (
+        f"{term.law}: {term.code.replace('state.', '').replace('np.', '').replace(INNER, term.inner_label)}"
+        if term.code != "1.0"
+        else term.law
+    )
 
 
 def snapped(choice: Choice, target: Float[np.ndarray, " N"], samples: Samples, floor: float) -> Choice:
