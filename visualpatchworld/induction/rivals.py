@@ -21,6 +21,7 @@ FEW = 300  # steps that integrators are told apart by
 SHORT = 5  # steps of the stretches that constants are refined on
 WINDOW = 20  # steps of a window of multiple shooting
 MOST_SHOTS = 60
+MOST_THINNED = 16  # constants up to which every term is tried without
 
 Left = Callable[[], float]  # seconds that are left
 
@@ -56,7 +57,7 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
             )
         options = [next(option for option, error in zip(options, errors, strict=True) if error <= 1.3 * min(errors) + 1e-12)]
     integrator, substeps, step = options[0]
-    if not exact and source == "sums":
+    if not exact and source == "sums" and sum(number.free for number in rates.numbers) <= MOST_THINNED:
         rates = _thinned(replace(reading, dt=step), rates, integrator, substeps, data, left)
     fitted = _refined(assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps), data, exact)
     timed = replace(reading, dt=step)
@@ -88,13 +89,13 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
         now = error(rates)
     except Exception:
         return rates
-    for field, change in rates.changes:
+    for of, change in rates.changes:
         for part in _summands(change):
-            parts = _summands(dict(rates.changes)[field])
+            parts = _summands(dict(rates.changes)[of])
             if len(parts) < 2 or part not in parts or left() < 0:
                 continue
             fewer = " + ".join(p for p in parts if p != part)
-            changes = tuple((f, fewer if f == field else c) for f, c in rates.changes)
+            changes = tuple((f, fewer if f == of else c) for f, c in rates.changes)
             text = " ".join(c for _, c in changes)
             numbers = tuple(n for n in rates.numbers if re.search(rf"\b{n.name}\b", text))
             trial = replace(rates, changes=changes, numbers=numbers)

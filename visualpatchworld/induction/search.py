@@ -97,17 +97,21 @@ def search_dynamics(
     evidence: list[Evidence] = []
     for version in _versions(reading):
         say("sums of terms")
-        evidence = ranked([*evidence, *_sums(search, version, PRODUCTS if coupled else SCANS)])
+        found = _sums(search, version, PRODUCTS, only_exact=True) if coupled else _sums(search, version, SCANS)
+        evidence = ranked([*evidence, *found])
         if _settled(evidence) or left() < seconds / 4:
             break
     if chains is not None and not _settled(evidence) and left() > 0:
         say("chains of slides and hinges")
-        base = evidence[0].experience if evidence else experience(reading, trajectories, Delay(0, len(action_space)))
-        version = replace(reading, integrator=evidence[0].reading.integrator) if reading.hidden and evidence else reading
-        evidence = ranked([*evidence, *_chains(chains, version, base, left)])
-    if coupled and not _settled(evidence) and left() > seconds / 4:
+        for version in _versions(reading):
+            base = experience(version, trajectories, Delay(0, len(action_space)))
+            evidence = ranked([*evidence, *_chains(chains, version, base, left)])
+            if _settled(evidence):
+                break
+    if coupled and not _settled(evidence) and left() > 0:
         say("sums of terms with thresholds and waves")
-        evidence = ranked([*evidence, *_sums(search, evidence[0].reading if reading.hidden and evidence else reading, SCANS)])
+        version = evidence[0].reading if reading.hidden and evidence else _versions(reading)[0]
+        evidence = ranked([*evidence, *_sums(search, version, SCANS if left() > seconds / 4 else PRODUCTS)])
     if not evidence:
         raise NoData("No law could be tried in the time given.")
     best = evidence[0]
@@ -140,8 +144,8 @@ def _versions(reading: Reading) -> list[Reading]:
     return [reading]
 
 
-def _sums(search: _Search, reading: Reading, deepest: int) -> list[Evidence]:
-    """Rivals whose every rate is a sum of terms."""
+def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool = False) -> list[Evidence]:
+    """Rivals whose every rate is a sum of terms; where asked, none unless the sums leave nothing."""
     space, left = search.space, search.left
     data = experience(reading, search.trajectories, Delay(0, len(space)))
     along = reading.integrator not in ("explicit", "semi-implicit", "none")
@@ -161,6 +165,8 @@ def _sums(search: _Search, reading: Reading, deepest: int) -> list[Evidence]:
         samples = samples_for(reading, data.rows, along)
         best = [snapped(choice, response.target, samples, response.floor) for choice, response in zip(best, wanted, strict=True)]
     exact = all(choice.exact for choice in best)
+    if only_exact and not exact:
+        return []
     rates = rates_of(reading, wanted, best, data.memory, empirical=not exact and not along)
     evidence = rivals_of(reading, data, rates, "sums", left, exact=exact)
     for pool in POOLS[1:] if data.noisy else ():
