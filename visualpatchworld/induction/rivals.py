@@ -21,6 +21,7 @@ FEW = 300  # steps that integrators are told apart by
 SHORT = 5  # steps of the stretches that constants are refined on
 WINDOW = 20  # steps of a window of multiple shooting
 MOST_SHOTS = 60
+COST = 8.0  # of a constant, in units of log likelihood: several times the half logarithm of a thousand observations
 MOST_THINNED = 16  # constants up to which every term is tried without
 
 Left = Callable[[], float]  # seconds that are left
@@ -41,6 +42,7 @@ class Evidence:
     source: str  # sums or chain
     reading: Reading  # with the time step and integrator that were taken
     experience: Experience = field(repr=False)
+    misfit: float = 0.0  # where observations are noisy: half of what is left of all of them, squared, in units of noise
 
 
 def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, left: Left, *, exact: bool) -> list[Evidence]:
@@ -164,21 +166,22 @@ def _refined(draft: Draft, data: Experience, exact: bool) -> Draft:
 
 def _shot(draft: Draft, data: Experience) -> Draft:
     """Constants refined with the starts of windows as unknowns; windows share no observation, so that standard errors hold."""
-    longest = max(len(a) for a in data.actions)
-    length = max(2, min(WINDOW, longest))
-    usable = _usable(draft, data)
-    places = [
-        (i, t) for i, a in enumerate(data.actions) for t in range(0, len(a) - length + 1, length + 1) if usable[i][t : t + length].all()
-    ]
-    if len(places) < 3:
-        places = [(i, t) for i, a in enumerate(data.actions) for t in range(0, len(a) - length + 1, length + 1)]
-    places = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, min(MOST_SHOTS, len(places))).astype(int))]
-    windows = Stretches(
-        np.array([data.states[i][t] for i, t in places]),
-        np.array([data.actions[i][t : t + length] for i, t in places]),
-        np.array([data.states[i][t + 1 : t + length + 1] for i, t in places]),
-    )
+    windows = _windows(data.states, data.actions, _usable(draft, data))
     return refine_noisy(draft, windows, seen=data.seen, noise=data.noise).draft
+
+
+def _windows(states, actions, usable=None) -> Stretches:
+    """Stretches that share no observation, without events where enough are left."""
+    length = max(2, min(WINDOW, max(len(a) for a in actions)))
+    places = [(i, t) for i, a in enumerate(actions) for t in range(0, len(a) - length + 1, length + 1)]
+    clear = [(i, t) for i, t in places if usable is None or usable[i][t : t + length].all()]
+    places = clear if len(clear) >= 3 else places
+    places = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, min(MOST_SHOTS, len(places))).astype(int))]
+    return Stretches(
+        np.array([states[i][t] for i, t in places]),
+        np.array([actions[i][t : t + length] for i, t in places]),
+        np.array([states[i][t + 1 : t + length + 1] for i, t in places]),
+    )
 
 
 def _usable(draft: Draft, data: Experience) -> list[np.ndarray]:
@@ -214,12 +217,20 @@ def _evidence(reading: Reading, draft: Draft, integrator: Integrator, substeps: 
     near = cut(data.held_states, data.held_actions, 1, most=1000)
     errors = normalised_errors(predicted(draft.program, far), far.truths, far.starts) if len(far.starts) else np.array([np.inf])
     steps = normalised_errors(predicted(draft.program, near), near.truths, near.starts)
+    fixed = sum(not number.free for limit in limits for number in limit.numbers)
+    misfit = 0.0
+    if data.noisy and marches(draft.program, near.starts, near.actions):
+        windows = _windows([*data.states, *data.held_states], [*data.actions, *data.held_actions])
+        misfit = refine_noisy(replace(draft, free=()), windows, seen=data.seen, noise=data.noise, fixed=True).misfit
     return Evidence(
         draft, integrator, substeps, limits, float(np.median(errors)), float(np.quantile(errors, 0.9)), float(np.median(steps)),
-        len(draft.free) + sum(not n.free for limit in limits for n in limit.numbers), source, replace(reading, integrator=integrator), data,
+        len(draft.free) + fixed, source, replace(reading, integrator=integrator), data, misfit,
     )  # fmt: skip
 
 
 def ranked(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """By error, in steps of a factor of two; the one with fewer constants wins within a step, and nothing below rounding counts."""
+    """The best first. Where observations are noisy, by how likely they make them, constants counted off; else by error, in steps of a
+    factor of two; the one with fewer constants wins within a step, and nothing below rounding counts."""
+    if evidence and all(e.misfit > 0 for e in evidence):
+        return sorted(evidence, key=lambda e: e.misfit + COST * e.constants)
     return sorted(evidence, key=lambda e: (round(np.log2(max(e.error, 1e-7)) + np.log2(max(e.error_p90, 1e-7))), e.constants))

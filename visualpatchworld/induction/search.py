@@ -13,7 +13,7 @@ from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.draft import Draft
 from visualpatchworld.induction.events import noise_left, usual_rows
 from visualpatchworld.induction.experience import Experience, experience, with_noise
-from visualpatchworld.induction.fields import read_fields
+from visualpatchworld.induction.fields import as_it_is, read_fields
 from visualpatchworld.induction.inputs import MOST_DELAY, Delay, drives, find_delay
 from visualpatchworld.induction.library import library
 from visualpatchworld.induction.motion import Rates
@@ -30,6 +30,7 @@ Chains = Callable[..., list[Rates]]
 POOLS = (8, 24, 48)  # steps that are looked at together where observations are noisy; more while a law does not reach the noise
 ALONG = 2e-4  # of a response's spread: what looking along a step is itself off by
 DONE = 1e-6  # an error below which no rival needs to be tried
+SHORT_SUM = 3  # constants per coordinate up to which coupled coordinates need no chain
 PRODUCTS, SCANS = 1, 2  # how deep the library of terms is searched
 
 
@@ -83,10 +84,8 @@ def search_dynamics(
     if not trajectories or steps < 12:
         raise NoData(f"There are {steps} steps in all; a search for a law needs at least 12.")
     reading = reading or read_fields(trajectories, action_space, names, dt)
-    if not reading.coordinates:
-        raise NoData(
-            "No field evolves in a way that could be predicted: " + "; ".join(f"{f.name}: {f.evidence}" for f in reading.fields) + "."
-        )
+    evolving = bool(reading.coordinates)
+    reading = reading if evolving else as_it_is(reading)
 
     def left() -> float:
         return seconds - (time.monotonic() - began)
@@ -101,21 +100,27 @@ def search_dynamics(
         evidence = ranked([*evidence, *found])
         if _settled(evidence) or left() < seconds / 4:
             break
-    if chains is not None and not _settled(evidence) and left() > 0:
+    short = bool(evidence) and evidence[0].constants <= SHORT_SUM * len(reading.coordinates)
+    if chains is not None and not (_settled(evidence) and (short or not coupled)) and left() > 0:
         say("chains of slides and hinges")
         for version in _versions(reading):
             base = experience(version, trajectories, Delay(0, len(action_space)))
-            evidence = ranked([*evidence, *_chains(chains, version, base, left)])
-            if _settled(evidence):
+            linked = _chains(chains, version, base, left)
+            evidence = ranked([*evidence, *linked])
+            if _settled(linked) or left() < 0:
                 break
     if coupled and not _settled(evidence) and left() > 0:
         say("sums of terms with thresholds and waves")
         version = evidence[0].reading if reading.hidden and evidence else _versions(reading)[0]
         evidence = ranked([*evidence, *_sums(search, version, SCANS if left() > seconds / 4 else PRODUCTS)])
     if not evidence:
-        raise NoData("No law could be tried in the time given.")
+        evidence = _sums(search, _versions(reading)[0], PRODUCTS)
     best = evidence[0]
     verdict, why = judge(evidence)
+    if not evolving:
+        verdict, why = "unexplained", "No field evolves in a way that could be predicted: " + "; ".join(
+            f"{field.name}: {field.evidence}" for field in reading.fields
+        )
     return Found(best.reading, best.draft, tuple(evidence), verdict, why, time.monotonic() - began)
 
 
@@ -165,7 +170,7 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
         samples = samples_for(reading, data.rows, along)
         best = [snapped(choice, response.target, samples, response.floor) for choice, response in zip(best, wanted, strict=True)]
     exact = all(choice.exact for choice in best)
-    if only_exact and not exact:
+    if only_exact and not exact and not data.noisy:
         return []
     rates = rates_of(reading, wanted, best, data.memory, empirical=not exact and not along)
     evidence = rivals_of(reading, data, rates, "sums", left, exact=exact)
