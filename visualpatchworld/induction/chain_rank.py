@@ -62,20 +62,23 @@ def _assigned(table: Table, inputs: Sequence[Input]) -> Iterator[tuple[int, floa
 
     A score counts many terms as a little worse.
     """
-    core = ("inertia", "coupling", "cross coupling", "pull", "cross pull", "damping")
+    plain = ("inertia", "coupling", "pull", "damping")
+    core = (*plain, "cross coupling", "cross pull")
     size, action_dim = len(table.topology), max((given.column + 1 for given in inputs), default=0)
-    for kinds, handicap in ((core, 1.0), ((*core, "rotor", "stiffness", "bias"), 1.5)):
+    before: dict[tuple[int, ...], Regression] = {}
+    for kinds, handicap in ((plain, 1.0), (core, 1.2), ((*core, "rotor", "stiffness", "bias"), 1.5)):
         seen: dict[tuple[int, ...], Regression] = {}
         driven = tuple(max(size - action_dim + m, 0) for m in range(action_dim))
-        for m in [*range(action_dim), *range(action_dim if action_dim > 1 else 0)]:
-            for tried in ((*driven[:m], joint, *driven[m + 1 :]) for joint in range(size)):
+        for m in [*range(action_dim), *range(action_dim if action_dim > 1 else 0)] or [0]:
+            for tried in ((*driven[:m], joint, *driven[m + 1 :]) if driven else () for joint in range(size)):
                 if tried not in seen:
-                    seen[tried] = regress(table, [t for t in table.terms if _taken(t, kinds, tried, inputs)])
+                    warm = before.get(tried)
+                    start = warm.values if warm is not None and np.isfinite(warm.error) else None
+                    seen[tried] = regress(table, [t for t in table.terms if _taken(t, kinds, tried, inputs)], start)
             driven = min(seen, key=lambda choice: seen[choice].error)
-        if not action_dim:
-            seen[()] = regress(table, [t for t in table.terms if t.kind in kinds])
         best = min(seen.values(), key=lambda regression: regression.error)
         yield len(seen), handicap * best.error, best
+        before = seen
 
 
 def _taken(term: Term, kinds: Sequence[str], driven: Sequence[int], inputs: Sequence[Input]) -> bool:
@@ -94,13 +97,12 @@ def thin(steps: Steps, regression: Regression) -> Regression:
     while True:
         values = np.array(list(regression.values.values()))
         chosen = [table.terms.index(term) for term in regression.values]
-        mass = np.linalg.inv(table.inertia[..., chosen] @ values)
-        eased = np.einsum("nij,njp->nip", mass, table.columns[..., chosen] * values) / table.spread[:, None]
+        eased = table.observed @ np.linalg.solve(table.inertia[..., chosen] @ values, table.columns[..., chosen] * values)
         effects = dict(zip(regression.values, np.sqrt(np.mean(eased**2, axis=(0, 1))).tolist(), strict=True))
         left = sorted((term for term in regression.values if term not in needed), key=lambda term: effects[term])
         if not left or effects[left[0]] > 100 * regression.error + 1e-4:
             return regression
-        fewer = regress(table, [term for term in regression.values if term != left[0]])
+        fewer = regress(table, [term for term in regression.values if term != left[0]], regression.values)
         if fewer.error <= ceiling:
             regression = fewer
         else:

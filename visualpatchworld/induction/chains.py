@@ -21,10 +21,11 @@ from visualpatchworld.induction.reading import Integrator, Reading
 from visualpatchworld.induction.settle import ENOUGH
 
 MOST_LINKS = 5
-RANKED_STEPS = 300
+RANKED_WINDOWS = 300
 SETTLED_STRETCHES = 200
 HOPELESS = 0.3  # an error of the regression that no chain is behind
 NOISY = 3e-3  # a one-step error above which stretches of several steps tell more
+WIDE = 5  # steps of a window of the regression where there is noise
 LONG, MANY = 8, 600  # steps of such a stretch, and how many stretches settle the constants in the end
 
 Progress = Callable[[str], None]
@@ -63,14 +64,16 @@ class _Data:
                 return stretches
         return None
 
-    def steps(self, inputs: Sequence[Input]) -> Steps:
-        """Single steps, with the rates of change of the coordinates and what the inputs make of the action."""
-        single = self.stretches(1, RANKED_STEPS)
+    def steps(self, inputs: Sequence[Input], width: int = 1) -> Steps:
+        """Steps in windows, with the rates of change of the coordinates and what the inputs make of the action."""
+        cuts = self.stretches(width, RANKED_WINDOWS)
         places, speeds = _columns(self.reading)
-        after, acted = single.truths[:, 0], single.actions[:, 0]
-        rates = (single.starts[:, speeds] @ self.mixing.T, after[:, speeds] @ self.mixing.T)
+        after = cuts.truths.reshape(-1, cuts.truths.shape[-1])
+        before = np.concatenate([cuts.starts[:, None], cuts.truths[:, :-1]], axis=1).reshape(after.shape)
+        acted = cuts.actions.reshape(len(after), -1)
         given = np.stack([each.of(acted) for each in inputs], axis=-1) if inputs else np.zeros((len(acted), 0))
-        return Steps(single.starts[:, places], rates[0], after[:, places], rates[1], given, self.reading.dt)
+        rates = (before[:, speeds] @ self.mixing.T, after[:, speeds] @ self.mixing.T)
+        return Steps(before[:, places], rates[0], after[:, places], rates[1], given, self.reading.dt, self.mixing, width)
 
 
 def propose_chains(
@@ -99,22 +102,28 @@ def fit_chains(
     if not 1 <= len(coordinates) <= MOST_LINKS:
         return []
     data = _Data(reading, states, actions, usable, velocity_mixing(reading, states))
-    if len(data.stretches(1, RANKED_STEPS).starts) < 10 * len(coordinates):
+    if len(data.stretches(1, RANKED_WINDOWS).starts) < 10 * len(coordinates):
         return []
     progress(f"chains of {len(coordinates)} links")
     angles = [coordinate.angle for coordinate in coordinates]
-    inputs = plain_inputs(actions)
+    inputs, width = plain_inputs(actions), 1
     ranking = rank(data.steps(inputs), angles, inputs)
     table = table_inputs(actions)
     if table is not None and (not ranking or ranking[0].error > FINE):
         tabled = rank(data.steps(table), angles, table)
         if tabled and (not ranking or tabled[0].error < 0.5 * ranking[0].error):
             inputs, ranking = table, tabled
+    if not ranking or ranking[0].error > FINE:
+        wide = data.steps(inputs, WIDE)  # noise counts less over several steps
+        if len(wide.actions) >= 10 * len(coordinates) * WIDE:
+            wider = rank(wide, angles, inputs)
+            if wider and (not ranking or wider[0].error < ranking[0].error):
+                ranking, width = wider, WIDE
     fits = []
     for regression in ranking[:most]:
         if regression.error < HOPELESS:
             progress(f"chain: {regression.topology.text}")
-            fits.append(_fit(data, inputs, regression))
+            fits.append(_fit(data, inputs, regression, width))
     return sorted(fits, key=lambda fit: fit.error)
 
 
@@ -131,9 +140,9 @@ def velocity_mixing(reading: Reading, states: Sequence[Float[np.ndarray, "T+1 S"
     return whole if apart and np.any(better < 0.3 * plain) else np.eye(len(places))
 
 
-def _fit(data: _Data, inputs: Sequence[Input], regression: Regression) -> ChainFit:
+def _fit(data: _Data, inputs: Sequence[Input], regression: Regression, width: int) -> ChainFit:
     steps, reading = data.steps(inputs), data.reading
-    first = chain_of(thin(steps, regression), data.mixing, inputs)
+    first = chain_of(thin(data.steps(inputs, width), regression), data.mixing, inputs)
     stretches, few = data.stretches(1, SETTLED_STRETCHES), data.stretches(1, SETTLED_STRETCHES // 2)
     best: tuple[float, int, Trial, Chain] | None = None
     for integrator, substeps in _integrators(reading, steps):
