@@ -89,17 +89,23 @@ def assemble(
     names = [function.__name__ for function in functions]
     if len(set(names)) < len(names):
         raise ValueError(f"two laws of one program share the name of a function: {', '.join(names)}")
-    blocks = ["\n".join(state), *(textwrap.dedent(inspect.getsource(function)).rstrip() for function in functions)]
+    blocks = ["\n".join(state), *(source_of(function) for function in functions)]
     blocks += _moves(reading, rates, integrator, limits, name="step" if substeps == 1 else "move")
     if substeps > 1:
         loop = ["    for _ in range(SUBSTEPS):", "        state = move(state, action)", "    return state"]
         blocks.append("\n".join(["def step(state, action):", '    """One step: the action is held over all physics steps."""', *loop]))
+    blocks += reading.functions()
     top = [f'"""{header or rates.name}"""', "", "from typing import NamedTuple", "", "import jax.numpy as np  # or: import numpy as np", ""]
     text = "\n".join([*top, *constants]) + "\n\n\n" + "\n\n\n".join(blocks) + "\n"
     laws = (*rates.laws, *((limit.law, limit.of) for limit in limits))
     free = tuple(number.name for number in numbers if number.free)
     errors = {number.name: number.stderr for number in numbers if number.stderr is not None}
     return Draft(rates.name, Program(text), free, laws, errors, rates.empirical)
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """The text of a law, as it goes into programs."""
+    return textwrap.dedent(inspect.getsource(function)).rstrip()
 
 
 def number_line(number: Number) -> str:
@@ -157,7 +163,7 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
 
 def _speed(rates: Rates, coordinate: Coordinate, early: str, *, whole: bool = False) -> str:
     """How fast a coordinate moves: by its own velocity or, in a chain, by a sum of several."""
-    parts = dict(rates.speeds).get(coordinate.name, ((str(coordinate.velocity), 1.0),))
+    parts = dict(rates.speeds).get(coordinate.name, ((str(coordinate.velocity), coordinate.velocity_scale),))
     factors = ["" if abs(factor) == 1 else f"{abs(factor):g} * " for _, factor in parts]
     text = " ".join(f"{'-' if f < 0 else '+'} {times}{early}{v}" for (v, f), times in zip(parts, factors, strict=True)).removeprefix("+ ")
     return f"({text})" if whole and " " in text else text

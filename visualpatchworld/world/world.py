@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.world.trajectory import Trajectory
@@ -65,6 +65,7 @@ class World(ABC):
     time_limit: int | None = None
     dt: float | None = None  # seconds per step, where it is told
     env_steps: int = 0  # taken so far; whoever steps counts here
+    shows_places_alike: bool = True  # false where a place looks different when the world was put there than when it came there
 
     @property
     @abstractmethod
@@ -94,6 +95,10 @@ class World(ABC):
     def set_place(self, place: Float[np.ndarray, " P"]) -> Float[np.ndarray, " O"]:
         """Put the world there; what is observed."""
         raise NoPower(f"{self.name} cannot be put into a chosen state.")
+
+    def render(self) -> UInt8[np.ndarray, "H W 3"]:
+        """The present moment as a picture."""
+        raise NoPower(f"{self.name} was not opened to be drawn.")
 
     def logged(self) -> Sequence[Trajectory]:
         """What was recorded before; a world that is no log has recorded nothing."""

@@ -1,0 +1,81 @@
+"""Rewards and ends are found as code from steps with random constants, and what has no rule is told as such."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from visualpatchworld.induction.ends import find_ends, shortest_between
+from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.reward import find_reward
+from visualpatchworld.induction.transitions import Transitions
+from visualpatchworld.laws.shaping import bell, dome, wrap
+from visualpatchworld.world.world import ActionSpace
+
+READING = Reading(
+    fields=(),
+    coordinates=(Coordinate("x", (0,), velocity="v", velocity_column=2), Coordinate("angle", (1,), True, "spin", 3)),
+)
+SPACE = ActionSpace("continuous", (-1.0,), (1.0,))
+
+
+def made_steps(rng: np.random.Generator, reward=None, ended=None, count: int = 800) -> Transitions:
+    before, after = rng.normal(0, 1.5, (2, count, 4))
+    actions = rng.uniform(-1, 1, (count, 1))
+    x, angle, v, spin = after.T
+    paid = np.zeros(count) if reward is None else reward(x, angle, v, spin, actions[:, 0])
+    return Transitions(READING.state_names, before, actions, after, paid, np.zeros(count, bool) if ended is None else ended(x, angle))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng()
+
+
+def test_a_sum_of_squares_is_found(rng):
+    a, b, c = rng.uniform(0.01, 3, 3)
+    found = find_reward(READING, SPACE, made_steps(rng, lambda x, t, v, s, u: -a * wrap(t) ** 2 - b * s**2 - c * u**2))
+    assert found.exact
+    assert found.expression.count("**") == 3
+
+
+def test_a_product_of_factors_is_found(rng):
+    wide, share = rng.uniform(1, 3), rng.uniform(0.3, 0.7)
+    steps = made_steps(rng, lambda x, t, v, s, u: (1 + np.cos(t)) / 2 * (share + (1 - share) * bell(x, wide)) * (0.8 + 0.2 * dome(u, 1.0)))
+    found = find_reward(READING, SPACE, steps)
+    assert found.kind == "product"
+    assert found.left < 1e-4
+
+
+def test_a_bonus_for_the_end_is_found(rng):
+    bonus, edge = rng.uniform(1, 100), rng.uniform(1, 2)
+    steps = made_steps(rng, lambda x, t, v, s, u: bonus * (np.abs(x) > edge) - u**2, lambda x, t: np.abs(x) > edge)
+    found = find_reward(READING, SPACE, steps)
+    assert found.exact
+    assert "terminated(next_state)" in found.expression
+
+
+def test_noise_is_not_called_exact(rng):
+    noise = rng.normal(size=800)
+    found = find_reward(READING, SPACE, made_steps(rng, lambda *_: noise))
+    assert not found.exact
+    assert found.left > 0.5
+
+
+def test_thresholds_are_bracketed(rng):
+    edge, tilt = rng.uniform(1, 2), rng.uniform(1, 2)
+    ends = find_ends(READING, made_steps(rng, ended=lambda x, t: (np.abs(x) > edge) | (wrap(t) > tilt), count=3000))
+    assert ends.unexplained == 0
+    values = [tuple(map(abs, rule.bracket)) if rule.above else tuple(abs(edge) for edge in rule.bracket[::-1]) for rule in ends.thresholds]
+    assert any(low <= edge <= high for low, high in values)
+    assert any(low <= tilt <= high for low, high in values)
+
+
+def test_ends_without_a_rule_are_told(rng):
+    chance = rng.uniform(size=800) < 0.3
+    assert find_ends(READING, made_steps(rng, ended=lambda x, t: chance)).unexplained > 0
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.2093, 0.2096), (-2.41, -2.39), (1e-5, 2e-3), (0.49, 0.51), (-0.01, 0.02)])
+def test_the_shortest_number_lies_in_its_bracket(low, high):
+    assert low < shortest_between(low, high) < high

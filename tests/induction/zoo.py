@@ -1,0 +1,351 @@
+"""A zoo of small worlds with known answers; their constants are drawn anew for every seed, so that nothing can be tuned to one set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from visualpatchworld.world.trajectory import Trajectory
+from visualpatchworld.world.world import ActionSpace
+
+Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
+PUSH = ActionSpace("continuous", (-1.0,), (1.0,))
+PUSHES = ActionSpace("continuous", (-1.0, -1.0), (1.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Animal:
+    """Trajectories of one world, and the constants that its program should hold, whatever it calls them."""
+
+    name: str
+    trajectories: list[Trajectory]
+    space: ActionSpace
+    constants: dict[str, float]
+    names: tuple[str, ...] | None = None
+    tolerance: float = 1e-3  # of the 25-step error
+    extra: dict[str, float] = field(default_factory=dict)
+
+
+def run(
+    rng: np.random.Generator,
+    step: Step,
+    start: Callable[[], np.ndarray],
+    space: ActionSpace,
+    *,
+    observe: Callable[[np.ndarray], np.ndarray] = lambda state: state,
+    episodes: int = 10,
+    steps: int = 120,
+    hold: int = 1,
+) -> list[Trajectory]:
+    """Episodes of random actions, each held for some steps."""
+    out = []
+    for _ in range(episodes):
+        state = np.asarray(start(), float)
+        seen, acted = [observe(state)], []
+        for t in range(steps):
+            action = space.sample(rng) if t % hold == 0 else acted[-1]
+            state = step(state, action)
+            acted.append(action)
+            seen.append(observe(state))
+        out.append(Trajectory(np.array(seen, float), np.array(acted, float)))
+    return out
+
+
+def second_order(accelerate: Callable[..., Sequence[float]], dt: float, n: int = 1, limit: Callable | None = None, explicit: bool = False) -> Step:
+    """Positions first, then velocities; velocities move first unless explicit."""
+
+    def step(state: np.ndarray, action: np.ndarray) -> np.ndarray:
+        q, v = state[:n], state[n:]
+        new_v = v + dt * np.asarray(accelerate(q, v, action))
+        new_q = q + dt * (v if explicit else new_v)
+        if limit is not None:
+            new_q, new_v = limit(new_q, new_v)
+        return np.concatenate([new_q, new_v])
+
+    return step
+
+
+def first_order(rng):
+    rate, gain = rng.uniform(0.05, 0.2), rng.uniform(0.1, 0.5)
+    return Animal("first_order", run(rng, lambda s, a: s + gain * a - rate * s, lambda: rng.normal(size=1), PUSH), PUSH, {"rate": rate, "gain": gain})
+
+
+def unicycle(rng):
+    speed, turn = rng.uniform(0.05, 0.2), rng.uniform(0.1, 0.4)
+
+    def step(s, a):
+        return s + np.array([speed * a[0] * np.cos(s[2]), speed * a[0] * np.sin(s[2]), turn * a[1]])
+
+    trajectories = run(rng, step, lambda: rng.uniform(-2, 2, 3), PUSHES)
+    return Animal("unicycle", trajectories, PUSHES, {"speed": speed, "turn": turn})
+
+
+def body_thrust(rng):
+    dt, thrust, turn, drag, weight = 0.05, rng.uniform(2, 6), rng.uniform(2, 5), rng.uniform(0.2, 0.8), rng.uniform(0.5, 2)
+
+    def accelerate(q, v, a):
+        return [
+            -thrust * (1 + a[0]) * np.sin(q[2]) - drag * v[0],
+            thrust * (1 + a[0]) * np.cos(q[2]) - weight - drag * v[1],
+            turn * a[1] - drag * v[2],
+        ]
+
+    trajectories = run(rng, second_order(accelerate, dt, 3), lambda: rng.uniform(-1, 1, 6), PUSHES)
+    return Animal("body_thrust", trajectories, PUSHES, {"thrust": thrust, "turn": turn, "weight": weight, "drag": drag})
+
+
+def delay(rng):
+    dt, gain, drag, late = 0.05, rng.uniform(2, 6), rng.uniform(0.3, 1.0), int(rng.integers(1, 5))
+    trajectories = []
+    for _ in range(10):
+        q, v, queue = rng.normal(), rng.normal(), [0.0] * late
+        seen, acted = [[q, v]], []
+        for _ in range(120):
+            a = rng.uniform(-1, 1)
+            queue.append(a)
+            v = v + dt * (gain * queue.pop(0) - drag * v)
+            q = q + dt * v
+            seen.append([q, v])
+            acted.append([a])
+        trajectories.append(Trajectory(np.array(seen), np.array(acted)))
+    return Animal("delay", trajectories, PUSH, {"gain": gain, "drag": drag})
+
+
+def dead_zone(rng):
+    dt, gain, drag, dead = 0.05, rng.uniform(2, 6), rng.uniform(0.3, 1.0), rng.uniform(0.15, 0.5)
+
+    def accelerate(q, v, a):
+        return [gain * (a[0] - np.clip(a[0], -dead, dead)) - drag * v[0]]
+
+    return Animal("dead_zone", run(rng, second_order(accelerate, dt), lambda: rng.normal(size=2), PUSH), PUSH, {"gain": gain, "drag": drag, "dead": dead})
+
+
+def saturation(rng):
+    dt, gain, drag, top = 0.05, rng.uniform(2, 6), rng.uniform(0.3, 1.0), rng.uniform(0.3, 0.8)
+
+    def accelerate(q, v, a):
+        return [gain * np.clip(a[0], -top, top) - drag * v[0]]
+
+    return Animal("saturation", run(rng, second_order(accelerate, dt), lambda: rng.normal(size=2), PUSH), PUSH, {"gain": gain, "drag": drag, "top": top})
+
+
+def viscous(rng):
+    dt, gain, drag, spring = 0.1, rng.uniform(1, 3), rng.uniform(0.2, 1.0), rng.uniform(0.5, 3)
+    step = second_order(lambda q, v, a: [gain * a[0] - drag * v[0] - spring * q[0]], dt, explicit=True)
+    return Animal("viscous", run(rng, step, lambda: rng.normal(size=2), PUSH), PUSH, {"gain": gain, "drag": drag, "spring": spring})
+
+
+def quadratic(rng):
+    dt, gain, drag = 0.05, rng.uniform(3, 8), rng.uniform(0.3, 1.0)
+    step = second_order(lambda q, v, a: [gain * a[0] - drag * abs(v[0]) * v[0]], dt)
+    return Animal("quadratic", run(rng, step, lambda: 2 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "drag": drag})
+
+
+def dry(rng):
+    dt, gain, friction = 0.05, rng.uniform(4, 8), rng.uniform(0.5, 1.5)
+    step = second_order(lambda q, v, a: [gain * a[0] - friction * np.sign(v[0])], dt)
+    return Animal("dry", run(rng, step, lambda: 2 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "friction": friction})
+
+
+def springs_between(rng):
+    dt, stiff, damp, gain, ratio = 0.05, rng.uniform(2, 8), rng.uniform(0.1, 0.5), rng.uniform(1, 4), rng.uniform(0.4, 0.8)
+
+    def accelerate(q, v, a):
+        pull = stiff * (q[1] - q[0]) + damp * (v[1] - v[0])
+        return [pull + gain * a[0], -ratio * pull]
+
+    return Animal(
+        "springs_between", run(rng, second_order(accelerate, dt, 2), lambda: rng.normal(size=4), PUSH), PUSH,
+        {"stiff": stiff, "gain": gain, "damp": damp, "back": ratio * stiff},
+    )  # fmt: skip
+
+
+def regional(rng):
+    dt, gain, wind, edge, drag = 0.05, rng.uniform(2, 6), rng.uniform(1, 3), rng.uniform(-0.3, 0.3), rng.uniform(0.3, 0.8)
+    step = second_order(lambda q, v, a: [gain * a[0] + wind * (q[0] > edge) - drag * v[0] - q[0]], dt)
+    return Animal("regional", run(rng, step, lambda: rng.normal(size=2), PUSH), PUSH, {"gain": gain, "wind": wind, "drag": drag})
+
+
+def clip(rng):
+    dt, gain, top = 0.1, rng.uniform(2, 6), rng.uniform(0.5, 1.0)
+
+    def step(s, a):
+        v = np.clip(s[1] + dt * gain * a[0], -top, top)
+        return np.array([s[0] + dt * v, v])
+
+    return Animal("clip", run(rng, step, lambda: 0.3 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "top": top})
+
+
+def stop(rng):
+    dt, gain, wall, drag = 0.1, rng.uniform(2, 6), rng.uniform(0.5, 1.0), rng.uniform(0.2, 0.6)
+
+    def limit(q, v):
+        out = np.abs(q) > wall
+        return np.clip(q, -wall, wall), np.where(out, 0.0, v)
+
+    step = second_order(lambda q, v, a: [gain * a[0] - drag * v[0]], dt, limit=limit)
+    return Animal("stop", run(rng, step, lambda: 0.3 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "drag": drag, "wall": wall})
+
+
+def bounce(rng):
+    dt, gain, back, weight = 0.05, rng.uniform(1, 3), rng.uniform(0.6, 0.9), rng.uniform(3, 9)
+
+    def limit(q, v):
+        hit = (q < 0) & (v < 0)
+        return np.maximum(q, 0.0), np.where(hit, -back * v, v)
+
+    step = second_order(lambda q, v, a: [gain * a[0] - weight], dt, limit=limit)
+    start = lambda: np.array([rng.uniform(1, 3), rng.normal()])  # noqa: E731
+    return Animal("bounce", run(rng, step, start, PUSH), PUSH, {"gain": gain, "weight": weight, "back": back})
+
+
+def soft_stop(rng):
+    dt, gain, edge, stiff, drag = 0.02, rng.uniform(3, 6), rng.uniform(0.4, 0.7), rng.uniform(50, 150), rng.uniform(0.2, 0.6)
+
+    def accelerate(q, v, a):
+        return [gain * a[0] - drag * v[0] - stiff * max(q[0] - edge, 0) - stiff * min(q[0] + edge, 0)]
+
+    trajectories = run(rng, second_order(accelerate, dt), lambda: rng.uniform(-0.5, 0.5, 2) * [1, 4], PUSH, hold=5, steps=150)
+    return Animal("soft_stop", trajectories, PUSH, {"gain": gain, "drag": drag, "edge": edge, "stiff": stiff})
+
+
+def burning_mass(rng):
+    dt, burn, thrust, weight = 0.05, rng.uniform(0.1, 0.2), rng.uniform(8, 14), rng.uniform(2, 5)
+    space = ActionSpace("continuous", (0.0,), (1.0,))
+
+    def step(s, a):
+        v = s[1] + dt * (thrust * a[0] / s[2] - weight)
+        return np.array([s[0] + dt * v, v, s[2] - dt * burn * a[0]])
+
+    trajectories = run(rng, step, lambda: np.array([rng.normal(), rng.normal(), rng.uniform(1.5, 2.5)]), space)
+    return Animal("burning_mass", trajectories, space, {"thrust": thrust, "weight": weight, "burn": burn})
+
+
+def action_table(rng):
+    dt, forces, drag = 0.05, rng.uniform(-5, 5, 4), rng.uniform(0.3, 0.8)
+    space = ActionSpace("discrete", counts=(4,))
+    step = second_order(lambda q, v, a: [forces[int(a[0])] - drag * v[0]], dt)
+    return Animal("action_table", run(rng, step, lambda: rng.normal(size=2), space), space, {"drag": drag})
+
+
+def even_table(rng):
+    dt, force, drag = 0.05, rng.uniform(2, 5), rng.uniform(0.3, 0.8)
+    space = ActionSpace("discrete", counts=(3,))
+    step = second_order(lambda q, v, a: [force * (a[0] - 1) - drag * v[0]], dt)
+    return Animal("even_table", run(rng, step, lambda: rng.normal(size=2), space), space, {"drag": drag, "force": force})
+
+
+def pendulum(rng):
+    dt, pull, gain, drag = 0.05, rng.uniform(4, 12), rng.uniform(2, 6), rng.uniform(0.05, 0.3)
+    step = second_order(lambda q, v, a: [gain * a[0] - drag * v[0] + pull * np.sin(q[0])], dt)
+    see = lambda s: np.array([np.cos(s[0]), np.sin(s[0]), s[1]])  # noqa: E731
+    return Animal(
+        "pendulum", run(rng, step, lambda: rng.uniform(-3, 3, 2), PUSH, observe=see), PUSH, {"gain": gain, "pull": pull, "drag": drag}
+    )
+
+
+def wrapped_pendulum(rng):
+    dt, pull, gain, drag = 0.05, rng.uniform(4, 12), rng.uniform(2, 6), rng.uniform(0.05, 0.3)
+    step = second_order(lambda q, v, a: [gain * a[0] - drag * v[0] + pull * np.sin(q[0])], dt)
+    see = lambda s: np.array([(s[0] + np.pi) % (2 * np.pi) - np.pi, s[1]])  # noqa: E731
+    return Animal(
+        "wrapped_pendulum", run(rng, step, lambda: rng.uniform(-3, 3, 2), PUSH, observe=see), PUSH, {"gain": gain, "pull": pull, "drag": drag}
+    )
+
+
+def extra_columns(rng):
+    dt, gain, drag, spring = 0.05, rng.uniform(2, 6), rng.uniform(0.3, 1.0), rng.uniform(1, 4)
+    step = second_order(lambda q, v, a: [gain * a[0] - drag * v[0] - spring * q[0]], dt)
+    arm = rng.uniform(0.5, 2)
+    see = lambda s: np.array([s[0], 3.0, s[1], arm * np.cos(s[0]) + s[0], rng.normal(), 2.5 * s[0] - 1])  # noqa: E731
+    return Animal(
+        "extra_columns", run(rng, step, lambda: rng.normal(size=2), PUSH, observe=see), PUSH, {"gain": gain, "drag": drag, "spring": spring}
+    )
+
+
+def hidden_velocity(rng):
+    dt, pull, gain, drag = 0.05, rng.uniform(4, 12), rng.uniform(2, 6), rng.uniform(0.05, 0.3)
+    step = second_order(lambda q, v, a: [gain * a[0] - drag * v[0] - pull * np.sin(q[0])], dt)
+    # Seconds per step are not shown by places alone: what is found is per step.
+    constants = {"gain": gain * dt**2, "pull": pull * dt**2, "drag": drag * dt}
+    see = lambda s: s[:1]  # noqa: E731
+    return Animal("hidden_velocity", run(rng, step, lambda: rng.uniform(-3, 3, 2), PUSH, observe=see), PUSH, constants)
+
+
+def rk4_repeat(rng):
+    dt, pull, gain, drag = 0.02, rng.uniform(4, 12), rng.uniform(2, 6), rng.uniform(0.1, 0.5)
+
+    def rate(s, a):
+        return np.array([s[1], gain * a[0] - drag * s[1] - pull * np.sin(s[0])])
+
+    def step(s, a):
+        for _ in range(4):
+            k1 = rate(s, a)
+            k2 = rate(s + dt / 2 * k1, a)
+            k3 = rate(s + dt / 2 * k2, a)
+            k4 = rate(s + dt * k3, a)
+            s = s + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        return s
+
+    return Animal("rk4_repeat", run(rng, step, lambda: rng.uniform(-2, 2, 2), PUSH), PUSH, {"gain": gain, "pull": pull, "drag": drag})
+
+
+def substeps(rng):
+    dt, pull, gain, drag = 0.01, rng.uniform(4, 12), rng.uniform(2, 6), rng.uniform(0.1, 0.5)
+    small = second_order(lambda q, v, a: [gain * a[0] - drag * v[0] - pull * np.sin(q[0])], dt)
+
+    def step(s, a):
+        for _ in range(5):
+            s = small(s, a)
+        return s
+
+    return Animal("substeps", run(rng, step, lambda: rng.uniform(-2, 2, 2), PUSH), PUSH, {"gain": gain, "pull": pull, "drag": drag})
+
+
+def geared(rng):
+    dt, gain, drag, gear = 0.05, rng.uniform(2, 6), rng.uniform(0.3, 1.0), rng.uniform(1.5, 4)
+
+    def step(s, a):
+        v = s[2:] + dt * (gain * a - drag * s[2:])
+        return np.concatenate([s[:2] + dt * v * [1.0, gear], v])
+
+    return Animal("geared", run(rng, step, lambda: rng.normal(size=4), PUSHES), PUSHES, {"gain": gain, "drag": drag})
+
+
+def hill(rng):
+    gain, pull, wave = rng.uniform(0.0008, 0.002), rng.uniform(0.002, 0.004), rng.uniform(2.5, 4)
+    space = ActionSpace("discrete", counts=(3,))
+
+    def step(s, a):
+        v = s[1] + gain * (a[0] - 1) - pull * np.cos(wave * s[0])
+        return np.array([s[0] + v, v])
+
+    start = lambda: np.array([rng.uniform(-0.7, -0.2), 0.0])  # noqa: E731
+    return Animal("hill", run(rng, step, start, space, steps=150), space, {"gain": gain, "pull": pull, "wave": wave})
+
+
+def discs(rng):
+    dt, gain, drag, reach, back = 0.02, rng.uniform(4, 8), rng.uniform(0.2, 0.6), rng.uniform(0.3, 0.5), rng.uniform(0.5, 1.0)
+
+    def step(s, a):
+        q, v = s[:4].reshape(2, 2), s[4:].reshape(2, 2)
+        v = v + dt * (np.array([gain * a, [0.0, 0.0]]) - drag * v - 4.0 * q)
+        away = q[1] - q[0]
+        far = np.linalg.norm(away)
+        normal = away / far
+        closing = (v[0] - v[1]) @ normal
+        if far < reach and closing > 0:
+            v = v + np.array([-normal, normal]) * (1 + back) / 2 * closing
+        return np.concatenate([(q + dt * v).ravel(), v.ravel()])
+
+    start = lambda: np.concatenate([rng.uniform(-0.6, 0.6, 4), rng.normal(size=4)])  # noqa: E731
+    trajectories = run(rng, step, start, PUSHES, hold=10, steps=150)
+    return Animal("discs", trajectories, PUSHES, {"gain": gain, "drag": drag, "reach": reach})
+
+
+ZOO = (
+    first_order, unicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, springs_between, regional, clip, stop, bounce, soft_stop,
+    burning_mass, action_table, even_table, pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
+)  # fmt: skip

@@ -1,0 +1,196 @@
+"""What the verbs do where the world is no bundled domain: an environment, a task or a log, of which nothing is known beforehand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.table import Table
+
+from visualpatchworld.cli._show import show, working
+from visualpatchworld.domain import find_domains
+from visualpatchworld.errors import VpwError
+
+if TYPE_CHECKING:  # worlds load engines, and programs JAX
+    from visualpatchworld.world.world import World
+
+UNEXPLAINED = 3  # the exit status of a search that found no law, and says so
+PROGRAM, RECORD = "world_model.py", "induction.json"
+
+
+def is_domain(name: str) -> bool:
+    """Whether a name is one of a bundled or added domain; everything else is a world to be looked at first."""
+    return name in find_domains()
+
+
+def opened(name: str, action: str | None = None, state: str | None = None, episode: str | None = None, dt: float | None = None) -> World:
+    """The world behind a name; the columns say which of a table's are actions, state and episode."""
+    from visualpatchworld.world.log_table import Columns
+    from visualpatchworld.world.open import open_world
+
+    columns = Columns(action=_split(action), state=_split(state), episode=episode, dt=dt)
+    return open_world(name, columns=columns)
+
+
+def _split(names: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (names or "").split(",") if name.strip())
+
+
+def corrections(fields: str | None) -> dict[str, str]:
+    """What `--fields theta=angle,w=velocity:theta` says, by field."""
+    told = {}
+    for part in _split(fields):
+        name, equals, role = part.partition("=")
+        if not equals:
+            raise VpwError(f"--fields takes NAME=ROLE,NAME=ROLE, not '{part}'.")
+        told[name] = role
+    return told
+
+
+def look(world: World, fields: str | None, seed: int, as_json: bool) -> None:
+    """Read the fields of a world, and show what each is and why."""
+    import numpy as np
+
+    from visualpatchworld.induction.discover import BUDGET, FIRST_SHARE
+    from visualpatchworld.induction.fields import read_fields
+    from visualpatchworld.induction.reading import table
+    from visualpatchworld.world.collect import collect
+
+    with working("looking") as progress:
+        progress("collecting")
+        seen = collect(world, round(FIRST_SHARE * BUDGET), np.random.default_rng(seed))
+        reading = read_fields(seen, world.action_space, world.field_names, world.dt, corrections(fields))
+    names = world.action_space.names or tuple(f"action[{i}]" for i in range(len(world.action_space)))
+    kind = world.action_space.kind
+    result = {
+        "world": world.name,
+        "fields": table(reading.fields),
+        "actions": [{"name": name, "role": kind} for name in names],
+        "dt": reading.dt,
+        "integrator": reading.integrator,
+        "env_steps": world.env_steps,
+    }
+    show(result, as_json, fields_table(world.name, result["fields"]), f"dt {reading.dt:g}, integrator {reading.integrator}")
+
+
+def fields_table(world: str, fields: Sequence[Mapping[str, Any]]) -> Table:
+    """One row per field: what it is, of what, and how that shows."""
+    table = Table(title=world)
+    for heading in ("field", "role", "of", "evidence"):
+        table.add_column(heading, overflow="fold")
+    for field in fields:
+        table.add_row(field["name"], field["role"], field["of"] or "", field["evidence"])
+    return table
+
+
+def induce(world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, as_json: bool) -> None:
+    """Find a world's program, write it down with its record, and show what was found; the exit status says whether it explains."""
+    result = induced(world, out, fields, budget, seconds, seed)
+    show(result, as_json, *found_parts(result))
+    if result["verdict"] == "unexplained":
+        raise typer.Exit(UNEXPLAINED)
+
+
+def induced(world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int) -> dict[str, Any]:
+    """The record of an induction, after program and record were written."""
+    from visualpatchworld.induction.discover import discover, summary
+    from visualpatchworld.output import make_folder, write_text, writing
+    from visualpatchworld.strict_json import to_json
+
+    folder = make_folder(out)
+    with writing(folder / PROGRAM) as aside, working("inducing") as progress:
+        found = discover(world, budget=budget, seed=seed, seconds=seconds, fields=corrections(fields), progress=progress)
+        aside.write_text(found.program.text, encoding="utf-8")
+    result = summary(found, str(folder / PROGRAM))
+    write_text(folder / RECORD, to_json(result, indent=2) + "\n")
+    return result
+
+
+def found_parts(result: Mapping[str, Any]) -> list[Any]:
+    """What was found, for people: fields, laws with their constants, reward and end, errors, and the verdict."""
+    constants = Table(title=f"{result['form']}")
+    for heading in ("constant", "value", "+-"):
+        constants.add_column(heading)
+    for name, constant in result["constants"].items():
+        spread = constant["stderr"]
+        constants.add_row(name, f"{constant['value']:.7g}", "" if spread is None else f"{spread:.1g}")
+    errors = ", ".join(f"{row['median']:.2g} after {steps}" for steps, row in result["normalised_error"].items())
+    lines = [
+        f"{result['verdict']}: {result['why']}",
+        f"held-out error (median, of each field's spread of change): {errors} steps" if errors else "",
+        f"reward: {result['reward']['why']}",
+        f"end: {result['terminated']['why']}",
+        f"{result['env_steps']} steps of the world, {result['seconds']:g} s; written to {result['program']}",
+    ]
+    return [fields_table(result["world"], result["fields"]), constants, "\n".join(line for line in lines if line)]
+
+
+def rollout(program: Path, world: World, horizon: int, as_json: bool) -> None:
+    """Roll a program out along a log, and measure its error by horizon in units of each field's spread of change."""
+    import numpy as np
+
+    from visualpatchworld.induction.replay import replay_errors
+    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.world.collect import collect
+
+    model = Program(read_program(program), program)
+    with working("rolling out") as progress:
+        progress("collecting")
+        seen = collect(world, 1000, np.random.default_rng(1))
+        errors, by_field = replay_errors(model, seen, horizon)
+    result = {
+        "world": world.name,
+        "program": str(program),
+        "program_hash": model.hash,
+        "normalised_error": errors,
+        "normalised_by_field": by_field,
+    }
+    table = Table(title="error over the spread of each field's change")
+    for heading in ("steps", "mean", "median", "p90"):
+        table.add_column(heading)
+    for steps, row in errors.items():
+        table.add_row(str(steps), *(f"{row[name]:.3g}" for name in ("mean", "median", "p90")))
+    show(result, as_json, table)
+
+
+def plan(world: World, program: Path, episodes: int, seed: int, as_json: bool, *, on_true_world: int = 0) -> None:
+    """Plan for the return in a world with a program's reward and end."""
+    result = planned(world, program, episodes, seed, on_true_world=on_true_world)
+    show(result, as_json)
+
+
+def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_world: int = 0) -> dict[str, Any]:
+    """The report of planned episodes, beside random and zero actions on the same starts."""
+    from visualpatchworld.cli._compiled import keep_compiled
+    from visualpatchworld.plan.reward import evaluate_return
+    from visualpatchworld.program.program import Program, read_program
+
+    keep_compiled(all_cores=True)
+    model = Program(read_program(program), program)
+    with working("planning") as progress:
+
+        def told(number: int, earned: float) -> None:
+            progress(f"episode {number + 1} of {episodes} earned {earned:.4g}")
+
+        found = evaluate_return(world, model, episodes=episodes, seed=seed, true_world_episodes=on_true_world, on_episode=told)
+    return {"world": world.name, "program": str(program), "program_hash": model.hash, "task": "reward", "seed": seed, **found.report}
+
+
+def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: bool) -> None:
+    """Look, induce, plan for the reward where there is one, and say where everything is."""
+    from visualpatchworld.induction.discover import BUDGET
+
+    began = time.perf_counter()
+    result = induced(world, out, None, BUDGET, 60.0, seed)
+    parts = found_parts(result)
+    if {"reset", "reward"} <= world.powers and result["reward"]["paid"]:
+        result["plan"] = planned(opened(name), out / PROGRAM, episodes, seed)
+        earned = result["plan"]
+        parts.append(f"planned return {earned['return_mean']:.4g} +- {earned['return_std']:.2g}, random {earned['random_return']:.4g}")
+    result["seconds"] = round(time.perf_counter() - began, 1)
+    show(result, as_json, *parts)
+    if result["verdict"] == "unexplained":
+        raise typer.Exit(UNEXPLAINED)

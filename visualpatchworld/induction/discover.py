@@ -1,0 +1,245 @@
+"""The method on one page, for any world: collect, find the law of motion, the reward and the end, go where data is missing, write."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from visualpatchworld.errors import BadTrace
+from visualpatchworld.induction.chains import propose_chains
+from visualpatchworld.induction.draft import cut, normalised_errors, predict
+from visualpatchworld.induction.ends import Ends, find_ends
+from visualpatchworld.induction.explore import MOST_STEPS, Extremes, follow, pumping_policies, run_policy
+from visualpatchworld.induction.fields import read_fields
+from visualpatchworld.induction.motion import number_line, source_of
+from visualpatchworld.induction.reading import Reading, table
+from visualpatchworld.induction.reward import Reward, find_reward
+from visualpatchworld.induction.search import Found, search_dynamics
+from visualpatchworld.induction.transitions import transitions
+from visualpatchworld.laws.shaping import wrap
+from visualpatchworld.program.program import Program
+from visualpatchworld.world.collect import collect
+from visualpatchworld.world.trajectory import Trajectory
+from visualpatchworld.world.world import World
+
+BUDGET = 2000  # environment steps in all
+FIRST_SHARE = 0.6  # of the budget, for varied random actions; the rest goes where those did not
+HORIZONS = (1, 5, 25)
+EVERY = 5  # one episode of so many is kept aside
+SURPRISE = 10  # times the usual error: what exploring shows is something new
+UNNAMED = re.compile(r"o\d+")  # a field that the world itself has no name for
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """A program of a world, and how it came about."""
+
+    world: str
+    reading: Reading
+    found: Found
+    reward: Reward
+    ends: Ends
+    program: Program
+    errors: Mapping[int, Mapping[str, float]]  # normalised, by horizon, on episodes that were not fitted to
+    env_steps: int
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        return self.found.verdict
+
+    @property
+    def why(self) -> str:
+        return self.found.why
+
+    def __repr__(self) -> str:
+        return f"<Discovery in {self.world}: {self.verdict}, {self.found.draft.name}; print it for what it found>"
+
+    def __str__(self) -> str:
+        """The verdict, the laws, the errors, and what is known of reward and end, a line each."""
+        lines = [f"{self.world}: {self.verdict} ({self.why})"]
+        lines += [f"  {law} of {', '.join(bodies)}" for law, bodies in self.found.draft.laws]
+        lines += [f"  normalised error after {h} steps, held out: median {row['median']:.2g}" for h, row in self.errors.items()]
+        lines += [f"  reward: {self.reward.why}", f"  end: {self.ends.why}"]
+        return "\n".join(lines)
+
+
+def discover(
+    world: World,
+    *,
+    budget: int = BUDGET,
+    seed: int = 0,
+    seconds: float = 60.0,
+    fields: Mapping[str, str] | None = None,
+    progress: Progress = lambda _: None,
+) -> Discovery:
+    """A program of the world from at most `budget` of its steps, or from its log, within about so many seconds."""
+    began = time.perf_counter()
+    rng = np.random.default_rng(seed)
+    can_act = "reset" in world.powers
+    progress("collecting")
+    data = collect(world, round(FIRST_SHARE * budget) if can_act else 0, rng)
+    if sum(len(trajectory) for trajectory in data) < 2:
+        raise BadTrace(f"{world.name} holds no step to learn from.")
+    data, kept_aside = hold_out(data)
+    names = None if all(UNNAMED.fullmatch(name) for name in world.field_names) else world.field_names
+    reading = read_fields(data, world.action_space, names, world.dt, fields)
+
+    def search(trajectories: Sequence[Trajectory]) -> Found:
+        left = max(seconds - (time.perf_counter() - began), 0.3 * seconds)
+        return search_dynamics(trajectories, world.action_space, reading=reading, chains=propose_chains, seconds=left, progress=progress)
+
+    found = search(data)
+    if can_act:
+        progress("exploring")
+        fresh, fresh_aside = hold_out(list(_explore(world, found, budget, seed)))
+        surprised = fresh and _typical_error(found, fresh) > SURPRISE * max(_typical_error(found, data), 1e-6)
+        data, kept_aside = [*data, *fresh], [*kept_aside, *fresh_aside]
+        if surprised:
+            progress("searching again with what exploring showed")
+            found = search(data)
+    progress("finding reward and end")
+    steps = transitions(found.reading, [*data, *kept_aside])
+    reward, ends = find_reward(found.reading, world.action_space, steps), find_ends(found.reading, steps)
+    errors = _errors(found, kept_aside)
+    program = write(world, found, reward, ends, errors)
+    return Discovery(world.name, found.reading, found, reward, ends, program, errors, world.env_steps, time.perf_counter() - began)
+
+
+def _explore(world: World, found: Found, budget: int, seed: int):
+    """Episodes that pump energy into every coordinate, then plans to every extreme, while the budget lasts."""
+
+    def room() -> int:
+        return min(budget - world.env_steps, MOST_STEPS, world.time_limit or MOST_STEPS)
+
+    half = world.env_steps + (budget - world.env_steps) // 2
+    for policy in pumping_policies(found.reading, world.action_space):
+        if room() < 10 or world.env_steps >= half:
+            break
+        yield run_policy(world, found.reading, policy, seed + world.env_steps, room())
+    if room() < 10:
+        return
+    extremes = Extremes(found.draft.program, found.reading, world.action_space)
+    first = world.reset(seed)
+    start = found.reading.states(Trajectory(np.array([first]), np.zeros((0, len(world.action_space)))))[0]
+    for actions in extremes.plan(start, np.random.default_rng(seed)):
+        if room() < 10:
+            break
+        yield follow(world, list(actions), seed, room())
+
+
+def _typical_error(found: Found, data: Sequence[Trajectory]) -> float:
+    states = [found.reading.states(trajectory) for trajectory in data]
+    stretches = cut(states, [trajectory.actions for trajectory in data], 1)
+    if not len(stretches.starts):
+        return 0.0
+    return float(np.quantile(normalised_errors(predict(found.draft.program, stretches), stretches.truths, stretches.starts), 0.9))
+
+
+def hold_out(trajectories: Sequence[Trajectory]) -> tuple[list[Trajectory], list[Trajectory]]:
+    """Whole episodes to learn from and whole episodes kept aside; the end of the longest one where there are too few."""
+    if len(trajectories) >= EVERY:
+        aside = [trajectory for i, trajectory in enumerate(trajectories) if i % EVERY == EVERY - 1]
+        return [trajectory for i, trajectory in enumerate(trajectories) if i % EVERY != EVERY - 1], aside
+    longest = max(range(len(trajectories)), key=lambda i: len(trajectories[i]), default=0)
+    if not trajectories or len(trajectories[longest]) < 2 * EVERY:
+        return list(trajectories), []
+    whole = trajectories[longest]
+    first = len(whole) - len(whole) // EVERY
+    paid = (None, None) if whole.rewards is None else (whole.rewards[:first], whole.rewards[first:])
+    begun = Trajectory(whole.observations[: first + 1], whole.actions[:first], paid[0])
+    ended = Trajectory(whole.observations[first:], whole.actions[first:], paid[1], whole.terminated)
+    return [begun if i == longest else trajectory for i, trajectory in enumerate(trajectories)], [ended]
+
+
+def _errors(found: Found, kept_aside: Sequence[Trajectory]) -> dict[int, dict[str, float]]:
+    """Errors on the episodes that no search has seen."""
+    states = [found.reading.states(trajectory) for trajectory in kept_aside]
+    errors = {}
+    for horizon in HORIZONS if kept_aside else ():
+        stretches = cut(states, [trajectory.actions for trajectory in kept_aside], horizon)
+        if len(stretches.starts):
+            off = normalised_errors(predict(found.draft.program, stretches), stretches.truths, stretches.starts)
+            errors[horizon] = {"mean": float(off.mean()), "median": float(np.median(off)), "p90": float(np.quantile(off, 0.9))}
+    return errors
+
+
+def write(world: World, found: Found, reward: Reward, ends: Ends, errors: Mapping[int, Mapping[str, float]]) -> Program:
+    """The program of the dynamics with the functions of reward and end behind it, and a header that says what it is and how good."""
+    text = found.draft.program.text
+    numbers = [number_line(number) for number in (*reward.numbers, *ends.numbers())]
+    functions = [source_of(helper) for helper in reward.helpers if f"def {helper.__name__}(" not in text]
+    if "wrap(" in ends.function() and not any("def wrap(" in part for part in (text, *functions)):
+        functions.append(source_of(wrap))
+    functions += [ends.function()] if ends.thresholds else []
+    functions += [reward.function()] if reward.kind != "none" else []
+    if numbers:
+        text = re.sub(r"\n\n\nclass State", "\n" + "\n".join(numbers) + "\n\n\nclass State", text, count=1)
+    text = text.rstrip() + "".join(f"\n\n\n{function}" for function in functions) + "\n"
+    return Program(re.sub(r'\A""".*?"""', lambda _: f'"""{_header(world, found, errors)}"""', text, count=1, flags=re.DOTALL))
+
+
+def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]]) -> str:
+    lines = [f"{world.name}: {found.draft.name}.", ""]
+    lines.append(f"Verdict: {found.verdict}; {found.why.rstrip('.')}.")
+    if errors:
+        medians = ", ".join(f"{row['median']:.2g} after {horizon}" for horizon, row in errors.items())
+        lines.append(f"Held-out error (median, of each field's spread of change): {medians} steps.")
+    seen = f"{world.env_steps} steps of the world" if world.env_steps else "a log"
+    lines.append(f"Found from {seen} by visualpatchworld {version('visualpatchworld')}.")
+    return "\n".join(lines) + "\n"
+
+
+def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:
+    """The discovery as plain data: the fields of `vpw induce --json`."""
+    draft = discovery.found.draft
+    constants = discovery.program.constants
+    return {
+        "world": discovery.world,
+        "domain": discovery.world,
+        "form": draft.name,
+        "sketch": draft.name,
+        "laws": [{"law": law, "bodies": list(bodies)} for law, bodies in draft.laws],
+        "fields": table(discovery.reading.fields),
+        "dt": discovery.reading.dt,
+        "integrator": discovery.reading.integrator,
+        "constants": {name: {"value": constants[name], "stderr": draft.stderr.get(name), "unit": ""} for name in draft.free},
+        "reward": {
+            "expression": discovery.reward.expression,
+            "paid": discovery.reward.kind != "none",
+            "left": discovery.reward.left,
+            "why": discovery.reward.why,
+        },
+        "terminated": {
+            "thresholds": [
+                {"expression": rule.expression, "above": rule.above, "value": rule.value, "bracket": list(rule.bracket)}
+                for rule in discovery.ends.thresholds
+            ],
+            "why": discovery.ends.why,
+        },
+        "verdict": discovery.verdict,
+        "why": discovery.why,
+        "candidates": [
+            {
+                "sketch": rival.draft.name,
+                "source": rival.source,
+                "error": rival.error,
+                "constants": rival.constants,
+                "integrator": rival.integrator,
+            }
+            for rival in discovery.found.evidence
+        ],
+        "normalised_error": {str(horizon): dict(row) for horizon, row in discovery.errors.items()},
+        "env_steps": discovery.env_steps,
+        "program": path,
+        "program_hash": discovery.program.hash,
+        "seconds": round(discovery.seconds, 1),
+    }

@@ -1,0 +1,100 @@
+"""Event rows: steps at limits and contacts, found as those that no smooth law of all fields explains; set aside before any structure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from visualpatchworld.induction.regress import robust_fit
+from visualpatchworld.induction.terms import Rows
+
+WAVES = 80  # random smooth features
+CUT = 10.0
+OPPOSITE = -0.25  # errors of neighbouring steps that are so opposite are noise of observations
+MOST_SET_ASIDE = 0.4  # more rows than this are no events: the smooth fit is just poor
+
+
+class SmoothFit(NamedTuple):
+    """What a flexible robust fit of a response leaves, and the rows that it explains about as well as most."""
+
+    left: Float[np.ndarray, " N"]
+    kept: Bool[np.ndarray, " N"]
+    freedom: float  # part of the rows that the fit's own constants did not use up
+
+
+def smooth_fit(target: Float[np.ndarray, " N"], rows: Rows, floor: float, seed: int = 0) -> SmoothFit:
+    """A robust regression on linear, square and random smooth functions of all fields and actions."""
+    every = np.ones(len(target), bool)
+    straight = [k for k in range(rows.before.shape[1]) if k not in rows.angles]
+    turning = rows.before[:, list(rows.angles)]
+    inputs = np.concatenate([rows.before[:, straight], np.sin(turning), np.cos(turning), rows.actions], axis=1)
+    inputs = inputs[:, np.std(inputs, axis=0) > 0]
+    if not inputs.shape[1] or len(target) < 40:
+        return SmoothFit(target - target.mean(), every, 1.0)
+    inputs = (inputs - np.median(inputs, axis=0)) / np.std(inputs, axis=0)
+    inputs = np.clip(inputs, -4, 4)
+    rng = np.random.default_rng(seed)
+    waves = min(WAVES, len(target) // 8)
+    turns = rng.normal(size=(inputs.shape[1], waves)) * rng.choice([0.3, 0.7, 1.2], size=waves)
+    smooth = np.cos(inputs @ turns + rng.uniform(0, 2 * np.pi, waves))
+    design = np.concatenate([np.ones((len(target), 1)), inputs, inputs**2, smooth], axis=1)
+    free = ~at_edges(rows)
+    free = free if free.sum() > max(40, 0.2 * len(free)) else every
+    fit = robust_fit(design[free], target[free], floor=floor, ridge=1e-9, cut=CUT)
+    kept = free.copy()
+    kept[free] = fit.kept
+    if fit.kept.mean() <= 1 - MOST_SET_ASIDE:
+        kept = free
+    return SmoothFit(target - design @ fit.coefficients, kept, max(1 - design.shape[1] / max(free.sum(), 1), 0.2))
+
+
+def usual_rows(target: Float[np.ndarray, " N"], rows: Rows, floor: float) -> Bool[np.ndarray, " N"]:
+    """Rows that a flexible robust fit of the response explains about as well as most; the others are events."""
+    return smooth_fit(target, rows, floor).kept
+
+
+def observation_noise(target: Float[np.ndarray, " N"], rows: Rows, floor: float) -> float:
+    """The part of a response that noise of observations makes, or 0 where there is no sign of such noise.
+
+    An error of one observation raises a change and lowers the next: noise shows in errors of neighbours that are opposite. What a law
+    misses does not do that.
+    """
+    fit = smooth_fit(target, rows, floor)
+    return noise_left(fit.left, rows, fit.kept, floor) / np.sqrt(fit.freedom)
+
+
+def noise_left(left: Float[np.ndarray, " N"], rows: Rows, kept: Bool[np.ndarray, " N"], floor: float) -> float:
+    """The size of what is left where its neighbours are opposite, as noise of observations makes them; else 0."""
+    spread = 1.4826 * float(np.median(np.abs(left[kept]))) if kept.any() else 0.0
+    fine = kept & (np.abs(left) < 5 * spread)
+    next_one = np.flatnonzero((np.diff(rows.episode) == 0) & (np.diff(rows.time) == 1) & fine[1:] & fine[:-1])
+    if len(next_one) < 30 or spread <= 2 * floor:
+        return 0.0
+    a, b = left[next_one], left[next_one + 1]
+    likeness = float(np.mean(a * b) / np.sqrt(np.mean(a**2) * np.mean(b**2)))
+    return float(np.sqrt(np.mean(left[fine] ** 2))) if likeness < OPPOSITE else 0.0
+
+
+def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
+    """Steps that end at a value of a field that is met again and again: a wall or a clip."""
+    found = np.zeros(len(rows.before), bool)
+    for column in range(rows.before.shape[1]):
+        found |= repeated(rows.after[:, column]) & (rows.after[:, column] != rows.before[:, column])
+        # What stays at such a value is held there, unless it is at rest in all fields.
+        still = (rows.after == rows.before).all(axis=1)
+        found |= repeated(rows.after[:, column]) & ~still
+    return found
+
+
+def repeated(values: Float[np.ndarray, " N"], least: int = 5) -> Bool[np.ndarray, " N"]:
+    """Rows with a value that stands exactly in many rows of an otherwise continuous column."""
+    span = float(np.ptp(values))
+    if span == 0:
+        return np.zeros(len(values), bool)
+    grid = np.round(values / (1e-9 * max(span, float(np.abs(values).max()))))
+    _, place, count = np.unique(grid, return_inverse=True, return_counts=True)
+    if len(count) < max(20, 0.1 * len(values)):
+        return np.zeros(len(values), bool)
+    return (count >= max(least, 0.004 * len(values)))[place]

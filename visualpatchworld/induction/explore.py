@@ -1,0 +1,155 @@
+"""Episodes on purpose: what random actions never show, a policy that pumps energy or a plan that goes to an extreme may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from visualpatchworld.induction.atoms import chain_heights, state_atoms
+from visualpatchworld.induction.reading import Reading
+from visualpatchworld.laws.shaping import wrap
+from visualpatchworld.program.program import Program
+from visualpatchworld.world.trajectory import Trajectory
+from visualpatchworld.world.world import ActionSpace, World
+
+HOLDS = (1, 2, 4, 8, 16, 32)  # steps for which a drawn action stays the same
+NUM_DRAWS = 1024
+ROUNDS = 4
+MOST_STEPS = 200
+
+Policy = Callable[[Float[np.ndarray, "T+1 S"]], Float[np.ndarray, " A"]]
+
+
+def extreme_actions(space: ActionSpace) -> list[Float[np.ndarray, " A"]]:
+    """The corners of an action space, or each of its choices with the others at their first; never very many."""
+    if space.kind == "discrete":
+        middle = [0.0] * len(space)
+        return [np.array([*middle[:i], float(k), *middle[i + 1 :]]) for i, count in enumerate(space.counts) for k in range(count)]
+    rest = (np.array(space.low) + np.array(space.high)) / 2
+    corners = []
+    for i, (low, high) in enumerate(zip(space.low, space.high, strict=True)):
+        for edge in (low, high):
+            corner = rest.copy()
+            corner[i] = edge
+            corners.append(corner)
+    return corners
+
+
+def pumping_policies(reading: Reading, space: ActionSpace) -> Iterator[Policy]:
+    """Two opposite actions, chosen by which way something moves: that feeds energy into whatever can swing, or takes it out."""
+    names = reading.state_names
+    pairs = _opposite_pairs(space)
+    for coordinate in reading.coordinates:
+        if coordinate.velocity is None:
+            continue
+        index = names.index(coordinate.velocity)
+        for one, other in pairs:
+            for forward, backward in ((one, other), (other, one)):
+                yield lambda states, i=index, f=forward, b=backward: f if states[-1, i] >= 0 else b
+
+
+def _opposite_pairs(space: ActionSpace) -> list[tuple[np.ndarray, np.ndarray]]:
+    edges = extreme_actions(space)
+    if space.kind == "continuous":
+        return [(edges[i], edges[i + 1]) for i in range(0, len(edges), 2)]
+    pairs, first = [], 0
+    for count in space.counts:
+        pairs.append((edges[first], edges[first + count - 1]))
+        first += count
+    return pairs
+
+
+def run_policy(world: World, reading: Reading, policy: Policy, seed: int, most: int) -> Trajectory:
+    """One episode of a policy that sees the states read so far."""
+    observations, actions, rewards, ended = [world.reset(seed)], [], [], False
+    for _ in range(most):
+        seen = Trajectory(np.array(observations[-3:]), np.zeros((len(observations[-3:]) - 1, len(world.action_space))))
+        action = policy(reading.states(seen)) if len(observations) > 1 else world.action_space.sample(np.random.default_rng(seed))
+        outcome = world.step(action)
+        observations.append(outcome.observation)
+        actions.append(action)
+        rewards.append(outcome.reward)
+        ended = outcome.terminated
+        if outcome.terminated or outcome.truncated:
+            break
+    shape = (-1, len(world.action_space))
+    return Trajectory(np.array(observations), np.array(actions).reshape(shape), np.array(rewards, float), ended)
+
+
+class Extremes:
+    """Plans to extremes: for each field, and for cosines and heights of angles, the actions that a program says take it furthest."""
+
+    def __init__(self, program: Program, reading: Reading, space: ActionSpace, horizon: int = MOST_STEPS):
+        self.space, self.horizon = space, horizon
+        atoms = [atom for atom in [*state_atoms(reading), *chain_heights(reading)] if not atom.startswith("wrap(")]
+        self.targets = [(atom, sign) for atom in dict.fromkeys(atoms) for sign in (1.0, -1.0)]
+        dynamics = program.bind("jax")
+        code = [compile(atom, "atom", "eval") for atom, sign in self.targets if sign > 0]
+
+        def reached(start: Float[Array, " S"], actions: Float[Array, "H A"]) -> Float[Array, " F"]:
+            """The largest and the smallest value of each atom along the way."""
+
+            def advance(state, action):
+                after = dynamics.State(*(jnp.asarray(field, jnp.float32) for field in dynamics.step(state, action)))
+                return after, jnp.stack([eval(part, {"state": after, "np": jnp, "wrap": wrap}) for part in code])
+
+            begin = dynamics.State(*(jnp.asarray(field, jnp.float32) for field in dynamics.State(*start)))
+            values = jax.lax.scan(advance, begin, actions)[1]
+            values = jnp.where(jnp.isfinite(values), values, 0.0)
+            return jnp.stack([values.max(axis=0), -values.min(axis=0)], axis=1).ravel()
+
+        self._reached = jax.jit(jax.vmap(reached, in_axes=(None, 0)))
+
+    def plan(self, start: Float[np.ndarray, " S"], rng: np.random.Generator) -> list[Float[np.ndarray, "H A"]]:
+        """The best found actions for each target, best beyond all others first changed a little and tried again for a few rounds."""
+        draws = self._draw(rng)
+        merits = np.asarray(self._reached(jnp.asarray(start, jnp.float32), jnp.asarray(draws, jnp.float32)))
+        best = draws[np.argmax(merits, axis=0)]
+        value = merits.max(axis=0)
+        for _ in range(ROUNDS):
+            trials = np.concatenate([self._changed(actions, rng, NUM_DRAWS // len(best) + 1) for actions in best])
+            merits = np.asarray(self._reached(jnp.asarray(start, jnp.float32), jnp.asarray(trials, jnp.float32)))
+            better = merits.max(axis=0) > value
+            best = np.where(better[:, None, None], trials[np.argmax(merits, axis=0)], best)
+            value = np.maximum(value, merits.max(axis=0))
+        return list(best)
+
+    def _draw(self, rng: np.random.Generator) -> Float[np.ndarray, "K H A"]:
+        draws = []
+        edges = np.array(extreme_actions(self.space))
+        for i in range(NUM_DRAWS):
+            hold = HOLDS[i % len(HOLDS)]
+            count = -(-self.horizon // hold)
+            drawn = np.array([self.space.sample(rng) for _ in range(count)]) if i % 2 else edges[rng.integers(len(edges), size=count)]
+            draws.append(np.repeat(drawn, hold, axis=0)[: self.horizon])
+        return np.array(draws)
+
+    def _changed(self, actions: Float[np.ndarray, "H A"], rng: np.random.Generator, count: int) -> Float[np.ndarray, "K H A"]:
+        """The actions with a few stretches drawn anew."""
+        changed = np.repeat(actions[None], count, axis=0)
+        edges = np.array(extreme_actions(self.space))
+        for trial in changed:
+            for _ in range(rng.integers(1, 4)):
+                first = rng.integers(self.horizon)
+                trial[first : first + rng.integers(4, 40)] = edges[rng.integers(len(edges))]
+        return changed
+
+
+def follow(world: World, actions: Sequence[Float[np.ndarray, " A"]], seed: int, most: int) -> Trajectory:
+    """One episode of given actions."""
+    left = iter(actions[:most])
+    observations, taken, rewards, ended = [world.reset(seed)], [], [], False
+    for action in left:
+        outcome = world.step(action)
+        observations.append(outcome.observation)
+        taken.append(action)
+        rewards.append(outcome.reward)
+        ended = outcome.terminated
+        if outcome.terminated or outcome.truncated:
+            break
+    shape = (-1, len(world.action_space))
+    return Trajectory(np.array(observations), np.array(taken).reshape(shape), np.array(rewards, float), ended)

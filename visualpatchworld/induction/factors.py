@@ -1,0 +1,212 @@
+"""Products of factors, and peaks over a distance: what rewards are that fall off from 1 when something is not as it should be."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.optimize import least_squares
+
+from visualpatchworld.induction.sparse import stepwise
+from visualpatchworld.laws.shaping import bell, dome, tail
+
+EXACT = 1e-6  # of the spread: what single precision leaves
+MOST_FACTORS = 5
+WIDTHS = np.geomspace(0.05, 3.0, 16)  # of the largest value seen
+SHARES = (0.0, 0.5, 0.8)
+SHAPES: Mapping[str, Callable[..., Any]] = {"bell": bell, "dome": dome, "tail": tail}
+
+
+Found = tuple[str, float, tuple[Callable[..., Any], ...]]  # expression, what is left of the spread, functions it calls
+
+
+@dataclass(frozen=True)
+class Factor:
+    """`share + (1 - share) * shape(z)`: all of it, or all but a share, is lost when z is far off; nothing within a distance `inner`.
+
+    Beside the shapes of a width there is the "line" of a cosine, (1 + z) / 2.
+    """
+
+    expression: str
+    shape: str
+    share: float
+    width: float
+    inner: float = 0.0
+
+    @property
+    def is_length(self) -> bool:
+        return self.expression.startswith("np.sqrt(")
+
+    def value(self, z: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+        outside = np.maximum(z - self.inner, 0.0) if self.is_length else z
+        shape = (1 + z) / 2 if self.shape == "line" else SHAPES[self.shape](outside, self.width)
+        return self.share + (1 - self.share) * shape
+
+    def text(self) -> str:
+        outside = self.expression if abs(self.inner) < 1e-9 else f"np.maximum({self.expression} - {number(self.inner)}, 0.0)"
+        shape = f"(1 + {self.expression}) / 2" if self.shape == "line" else f"{self.shape}({outside}, {number(self.width)})"
+        if abs(self.share) < 1e-9:
+            return f"({shape})" if self.shape == "line" else shape
+        return f"({number(self.share)} + {number(1 - self.share)} * {shape})"
+
+
+def number(value: float) -> str:
+    """A number as it stands in a program."""
+    return repr(float(f"{value:.9g}"))
+
+
+def find_factors(values: Mapping[str, Float[np.ndarray, " N"]], target: Float[np.ndarray, " N"], judged: Bool[np.ndarray, " N"]) -> Found:
+    """Factors are added one at a time from a grid of shapes and widths, each tried anew beside the others, and then fitted together."""
+    grid = []
+    for atom, z in values.items():
+        if atom.startswith("np.cos("):
+            grid += [Factor(atom, "line", share, 1.0) for share in SHARES]
+        grid += [Factor(atom, *rest) for rest in itertools.product(SHAPES, SHARES, float(np.abs(z).max() or 1.0) * WIDTHS)]
+    # Logarithms turn the product into a sum, in which a factor shows wherever the others are small, too.
+    fit = ~judged & (target > 0)
+    logs = np.log(np.maximum(np.stack([factor.value(values[factor.expression]) for factor in grid])[:, fit], 1e-30))
+    logs, wanted = logs - logs.mean(axis=1, keepdims=True), np.log(target[fit])
+    chosen: list[int] = []
+    best, scale, left = [], 1.0, np.inf
+    for _ in range(MOST_FACTORS):
+        chosen.append(_best_factor(logs, chosen, wanted))
+        for _ in range(3):
+            for i in range(len(chosen)):
+                chosen[i] = _best_factor(logs, chosen[:i] + chosen[i + 1 :], wanted)
+        factors, new_scale, now = _reshaped([grid[i] for i in chosen], values, target, judged)
+        if now > 0.8 * left:
+            break
+        best, scale, left = factors, new_scale, now
+        if left <= EXACT:
+            break
+    for factor in list(best):
+        fewer = [other for other in best if other is not factor]
+        if fewer:
+            shorter, new_scale = _fitted(fewer, values, target, judged)
+            now = _left(shorter, new_scale, values, target, judged)
+            if now <= max(EXACT, 1.5 * left):
+                best, scale, left = shorter, new_scale, now
+    expression = " * ".join(factor.text() for factor in best)
+    expression = expression if abs(scale - 1) < 1e-9 else f"{number(scale)} * {expression}"
+    return expression, left, tuple(function for name, function in SHAPES.items() if any(factor.shape == name for factor in best))
+
+
+def _reshaped(
+    factors: list[Factor], values: Mapping[str, np.ndarray], target: np.ndarray, judged: np.ndarray
+) -> tuple[list[Factor], float, float]:
+    """The factors fitted together, with every shape tried in the place of every other: from afar they look alike."""
+    best, scale = _fitted(factors, values, target, judged)
+    left = _left(best, scale, values, target, judged)
+    for i, name in itertools.product(range(len(best)), SHAPES):
+        same = best[i].shape == name and not best[i].is_length
+        if left <= EXACT or best[i].shape == "line" or same:
+            continue
+        inner = best[i].width if best[i].is_length else 0.0
+        trial, new_scale = _fitted([*best[:i], replace(best[i], shape=name, inner=inner), *best[i + 1 :]], values, target, judged)
+        now = _left(trial, new_scale, values, target, judged)
+        if now < left:
+            best, scale, left = trial, new_scale, now
+    return best, scale, left
+
+
+def _best_factor(logs: Float[np.ndarray, "G N"], others: Sequence[int], wanted: Float[np.ndarray, " N"]) -> int:
+    """The factor that beside the others comes closest to the target, whatever the scale."""
+    rest = wanted - wanted.mean() - logs[list(others)].sum(axis=0)
+    return int(np.argmin((logs**2).sum(axis=1) - 2 * logs @ rest))
+
+
+def _product(factors: Sequence[Factor], values: Mapping[str, np.ndarray]) -> np.ndarray:
+    return np.prod([factor.value(values[factor.expression]) for factor in factors], axis=0)
+
+
+def _left(factors: Sequence[Factor], scale: float, values: Mapping[str, np.ndarray], target: np.ndarray, judged: np.ndarray) -> float:
+    off = scale * _product(factors, values) - target
+    return float(np.sqrt(np.mean(off[judged] ** 2))) / max(float(np.std(target)), 1e-300)
+
+
+def _fitted(
+    factors: Sequence[Factor], values: Mapping[str, np.ndarray], target: np.ndarray, judged: np.ndarray
+) -> tuple[list[Factor], float]:
+    product = np.maximum(_product(factors, values)[~judged], 1e-300)
+    wanted = target[~judged]
+    # Where everything is positive, logarithms weigh a faint tail as much as the top.
+    logs = bool(wanted.min() > 0)
+    first = float(np.mean(np.log(wanted) - np.log(product))) if logs else float(np.log(max(product @ wanted / (product @ product), 1e-300)))
+    parts = [[f.share, np.log(f.width), *([f.inner / f.width] if f.is_length else [])] for f in factors]
+    start = np.array([number for part in parts for number in part] + [first])
+    edges = np.cumsum([len(part) for part in parts])
+    size = float(np.std(np.log(wanted) if logs else wanted)) or 1.0
+
+    def at(place: np.ndarray) -> tuple[list[Factor], float]:
+        moved = []
+        for factor, part in zip(factors, np.split(place[:-1], edges[:-1]), strict=True):
+            width = float(np.exp(part[1]))
+            moved.append(replace(factor, share=float(part[0]), width=width, inner=float(part[2]) * width if factor.is_length else 0.0))
+        return moved, float(np.exp(np.clip(place[-1], -700, 700)))
+
+    def residuals(place: np.ndarray) -> np.ndarray:
+        moved, scale = at(place)
+        product = _product(moved, values)[~judged]
+        if logs:
+            return (place[-1] + np.log(np.maximum(product, 1e-300)) - np.log(wanted)) / size
+        return (scale * product - wanted) / size
+
+    low = np.array([bound for part in parts for bound in (-0.01, -20.0, -0.001)[: len(part)]] + [-2000.0])
+    high = np.array([bound for part in parts for bound in (0.999, 20.0, 100.0)[: len(part)]] + [2000.0])
+    start, bounds = np.clip(np.nan_to_num(start), low + 1e-9, high - 1e-9), (low, high)
+    moved, scale = at(least_squares(residuals, start, bounds=bounds, x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=300).x)
+    return _shortened(moved, scale, values, target, judged)
+
+
+def _shortened(
+    factors: list[Factor], scale: float, values: Mapping[str, np.ndarray], target: np.ndarray, judged: np.ndarray
+) -> tuple[list[Factor], float]:
+    """Numbers with fewer digits where the error does not rise."""
+    bound = max(EXACT, 1.05 * _left(factors, scale, values, target, judged))
+    for digits in range(0, 7):
+        if _left(factors, round(scale, digits), values, target, judged) <= bound:
+            scale = round(scale, digits)
+            break
+    for i, factor in enumerate(factors):
+        for digits in range(1, 8):
+            trial = list(factors)
+            short = {"width": float(f"{factor.width:.{digits}e}"), "inner": round(factor.inner, digits + 1)}
+            trial[i] = replace(factor, share=round(factor.share, digits), **short)
+            if _left(trial, scale, values, target, judged) <= bound:
+                factors = trial
+                break
+    return factors, scale
+
+
+def find_peak(
+    library: Sequence[str], columns: Sequence[Float[np.ndarray, " N"]], target: Float[np.ndarray, " N"], judged: Bool[np.ndarray, " N"]
+) -> Found:
+    """`exp(-max(sqrt(square) - inner, 0)^2)` with a square that is a sum of terms: a bell beyond some distance, and 1 within it.
+
+    With y = -log(reward), y = square - 2 inner sqrt(y) - inner^2: that is linear in all that is unknown.
+    """
+    top = float(target.max())
+    if top <= 0 or top > 1 + 1e-9 or (target <= 0).mean() > 0.5:
+        return "0.0", np.inf, ()
+    y = -np.log(np.maximum(target, 1e-300))
+    fit = ~judged & (target > 1e-290) & (target < 1 - 1e-12)
+    if fit.sum() < 5 * len(library) / 2:
+        return "0.0", np.inf, ()
+    whole = np.stack([*columns, np.sqrt(y)], axis=1)
+    weight = 1.0 / np.maximum(y[fit], 1e-6 * float(np.median(y[fit])))
+    found = stepwise(whole[fit] * weight[:, None], y[fit] * weight, 8, 1e-9)
+    weights = dict(zip(found.columns.tolist(), found.weights.tolist(), strict=True))
+    inner = -weights.pop(len(library), 0.0) / 2
+    terms = {str(library[int(i)]): w for i, w in weights.items()}
+    constant = terms.pop("1.0", 0.0) + inner**2
+    known = dict(zip(library, columns, strict=True))
+    square = constant + sum(w * known[name] for name, w in terms.items())
+    predicted = np.exp(-(np.maximum(np.sqrt(np.maximum(square, 0.0)) - inner, 0.0) ** 2))
+    spread = max(float(np.std(target)), 1e-300)
+    left = float(np.sqrt(np.mean((predicted - target)[judged] ** 2))) / spread
+    text = " + ".join([number(constant), *(f"{number(w)} * {name}" for name, w in terms.items())]).replace("+ -", "- ")
+    return f"np.exp(-np.maximum(np.sqrt(np.maximum({text}, 0.0)) - {number(inner)}, 0.0) ** 2)", left, ()

@@ -1,0 +1,247 @@
+"""The library of terms that a coordinate's rate may be a sum of: plain ones first, products next, those with a constant inside last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.terms import Rows, Term
+
+WIDE = 10  # with more state fields than this, products of others are left out
+MANY = 45  # places of a scan
+
+
+@dataclass(frozen=True)
+class Library:
+    """Terms for one response by level: 0 plain, 1 products, 2 with a constant inside."""
+
+    levels: tuple[tuple[Term, ...], ...]
+
+    def upto(self, level: int) -> list[Term]:
+        return [term for terms in self.levels[: level + 1] for term in terms]
+
+
+def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term], shaped: Sequence[Term]) -> Library:
+    """What the rate of one coordinate (its velocity's, where it has one) may be made of."""
+    others = [c for c in reading.coordinates if c is not own]
+    wide = len(reading.state_names) > WIDE
+    spans = {name: (float(column.min()), float(column.max())) for name, column in zip(rows.names, rows.before.T, strict=True)}
+    turning = [c for c in reading.coordinates if _may_turn(c, spans)]
+    q, v = f"state.{own.name}", f"state.{own.velocity}"
+    plain = [Term("1.0", "field", "PUSH"), *inputs]
+    if own.velocity:
+        plain += [
+            Term(v, "viscous", "DRAG", of=(own.velocity,)),
+            Term(f"np.abs({v}) * {v}", "quadratic", "DRAG_SQUARE", 1.1, (own.velocity,)),
+            Term(f"np.sign({v})", "dry", "FRICTION", 1.1, (own.velocity,)),
+        ]
+    if not (own.angle and (own.wraps or len(own.columns) == 2)):
+        plain += [Term(q, "spring", "SPRING", of=(own.name,))]
+        plain += [Term(f"{q} ** 2", "field", "BEND", 1.2, (own.name,)), Term(f"{q} ** 3", "spring", "HARD", 1.2, (own.name,))]
+    if own in turning:
+        plain += [
+            Term(f"np.sin({q})", "field", "PULL", of=(own.name,)),
+            Term(f"np.cos({q})", "field", "WEIGHT", 1.05, (own.name,)),
+        ]
+    for other in others:
+        place = f"state.{other.name}"
+        if not (other.angle and (other.wraps or len(other.columns) == 2)):
+            plain.append(Term(place, "coupling", f"BY_{_up(other.name)}", 1.2, (other.name,)))
+        if other.velocity:
+            plain.append(Term(f"state.{other.velocity}", "coupling", f"BY_{_up(other.velocity)}", 1.2, (other.velocity,)))
+        if other in turning:
+            name = _up(other.name)
+            plain.append(Term(f"np.sin({place})", "coupling", f"BY_SIN_{name}", 1.2, (other.name,)))
+            plain.append(Term(f"np.cos({place})", "coupling", f"BY_COS_{name}", 1.2, (other.name,)))
+        if other.angle == own.angle:
+            away = f"({q} - {place})"
+            plain.append(Term(away, "spring", f"SPRING_{_up(other.name)}", 1.1, (own.name, other.name)))
+            if own.velocity and other.velocity:
+                slip = f"({v} - state.{other.velocity})"
+                plain.append(Term(slip, "damper", f"DAMPER_{_up(other.name)}", 1.15, (own.velocity, other.velocity)))
+    for name, _ in reading.parameters:
+        plain.append(Term(f"state.{name}", "coupling", f"BY_{_up(name)}", 1.2, (name,)))
+        plain.append(Term(f"({q} - state.{name})", "spring", f"SPRING_{_up(name)}", 1.15, (own.name, name)))
+    return Library(
+        (
+            tuple(_once(plain)),
+            tuple(_products(reading, own, inputs, turning, spans, wide)),
+            tuple(_scanned(reading, own, inputs, shaped, turning, spans, wide)),
+        )
+    )
+
+
+def _products(reading: Reading, own: Coordinate, inputs, turning, spans, wide) -> list[Term]:
+    terms = []
+    singles = [i for i in inputs if i.cost <= 1.01]
+    names = [n for n in reading.state_names]
+    speeds = [c.velocity for c in reading.coordinates if c.velocity]
+    straight = [n for n in names if not any(c.name == n and c.angle for c in reading.coordinates)]
+    for turn in turning:
+        for wave in ("cos", "sin"):
+            code = f"np.{wave}(state.{turn.name})"
+            near = 1.1 if turn is own else 1.2
+            for i in singles:
+                terms.append(Term(f"{i.code} * {code}", "drive", f"{i.label}_{_up(wave)}_{_up(turn.name)}", near, (*i.of, turn.name)))
+            if not wide:
+                moving = speeds if own.velocity else straight
+                for n in moving:
+                    if n != turn.name:
+                        terms.append(Term(f"state.{n} * {code}", "coupling", f"{_up(n)}_{_up(wave)}_{_up(turn.name)}", 1.3, (n, turn.name)))
+                for n in speeds:
+                    terms.append(
+                        Term(f"state.{n} ** 2 * {code}", "coupling", f"{_up(n)}_SQUARE_{_up(wave)}_{_up(turn.name)}", 1.5, (n, turn.name))
+                    )
+        for other in turning:
+            if other is not turn and (turn is own or (own not in turning and turn.name < other.name)):
+                away = f"(state.{turn.name} - state.{other.name})"
+                terms.append(Term(f"np.sin{away}", "spring", f"PULL_{_up(other.name)}", 1.3, (turn.name, other.name)))
+                terms.append(Term(f"np.cos{away}", "coupling", f"COS_{_up(turn.name)}_{_up(other.name)}", 1.4, (turn.name, other.name)))
+    for i in singles:
+        for n in straight:
+            terms.append(Term(f"{i.code} * state.{n}", "drive", f"{i.label}_{_up(n)}", 1.3, (*i.of, n)))
+            low, high = spans.get(n, (0.0, 0.0))
+            if low > 0 or high < 0:
+                terms.append(Term(f"{i.code} / state.{n}", "drive", f"{i.label}_PER_{_up(n)}", 1.25, (*i.of, n)))
+    for n in straight:
+        low, high = spans.get(n, (0.0, 0.0))
+        if (low > 0 or high < 0) and not wide:
+            terms.append(Term(f"1 / state.{n}", "coupling", f"PER_{_up(n)}", 1.35, (n,)))
+            for m in straight:
+                if m != n:
+                    terms.append(Term(f"state.{m} / state.{n}", "coupling", f"{_up(m)}_PER_{_up(n)}", 1.45, (m, n)))
+            if low > 0:
+                terms.append(Term(f"np.sqrt(state.{n})", "coupling", f"ROOT_{_up(n)}", 1.35, (n,)))
+    limited = straight if not wide else [n for n in straight if n in (own.name, own.velocity)]
+    for k, n in enumerate(limited):
+        for m in limited[k:]:
+            if (m, n) != (own.name, own.name):
+                what = f"state.{n} ** 2" if m == n else f"state.{n} * state.{m}"
+                terms.append(Term(what, "coupling", f"{_up(n)}_{_up(m)}" if m != n else f"{_up(n)}_SQUARE", 1.4, (n, m)))
+    for k, i in enumerate(singles):
+        for j in singles[k + 1 :]:
+            if i.of != j.of:
+                terms.append(Term(f"{i.code} * {j.code}", "drive", f"{i.label}_{j.label}", 1.4, (*i.of, *j.of)))
+    for other in reading.coordinates:
+        if other is not own and other.angle == own.angle and not wide:
+            away = f"(state.{own.name} - state.{other.name})"
+            terms.append(Term(f"{away} ** 3", "spring", f"HARD_{_up(other.name)}", 1.4, (own.name, other.name)))
+    return _once(terms)
+
+
+def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide) -> list[Term]:
+    terms = list(shaped)
+    q, v = f"state.{own.name}", f"state.{own.velocity}"
+    for turn in [own] if own in turning else []:
+        for s in shaped:
+            if s.grid and s.law in ("saturation", "dead zone"):
+                terms.append(
+                    Term(f"{s.code} * np.cos(state.{turn.name})", s.law, f"{s.label}_COS", 2.3, s.of, s.grid, inner_label=s.inner_label)
+                )
+    for heading in turning:
+        if heading is not own:
+            for s in shaped:
+                if s.grid and s.law in ("saturation", "dead zone"):
+                    for wave in ("cos", "sin"):
+                        label = f"{s.label}_{_up(wave)}_{_up(heading.name)}"
+                        terms.append(
+                            Term(
+                                f"{s.code} * np.{wave}(state.{heading.name})",
+                                s.law,
+                                label,
+                                2.4,
+                                (*s.of, heading.name),
+                                s.grid,
+                                inner_label=s.inner_label,
+                            )
+                        )
+    for c in reading.coordinates if not wide else [own]:
+        low, high = spans[c.name]
+        span = high - low
+        if span <= 0:
+            continue
+        place = f"state.{c.name}"
+        inner = "" if c is own else f"_{_up(c.name)}"
+        if not (c.angle and (c.wraps or len(c.columns) == 2)):
+            # From a twentieth of a wave in the range that was seen to six of them.
+            waves = tuple(np.geomspace(np.pi / 10 / span, 12 * np.pi / span, MANY))
+            terms.append(
+                Term(f"np.sin({{inner}} * {place})", "field", f"WAVE_SIN{inner}", 2.0, (c.name,), waves, inner_label=f"WAVE{inner}")
+            )
+            terms.append(
+                Term(f"np.cos({{inner}} * {place})", "field", f"WAVE_COS{inner}", 2.0, (c.name,), waves, inner_label=f"WAVE{inner}")
+            )
+        else:
+            terms += [
+                Term(f"np.{w}({k} * {place})", "field", f"{_up(w)}_{k}{inner}", 1.4, (c.name,)) for k in (2, 3) for w in ("sin", "cos")
+            ]
+        edges = tuple(low + span * np.linspace(0.02, 0.98, MANY))
+        beyond = f"({place} > {{inner}})"
+        what = [("1.0", "PUSH"), *((i.code, i.label) for i in inputs if i.cost <= 1.0)]
+        if own.velocity:
+            what += [(v, "DRAG")]
+        if c is own or not wide:
+            for code, label in what:
+                full = beyond if code == "1.0" else f"{beyond} * {code}"
+                terms.append(
+                    Term(full, "regional", f"{label}_BEYOND{inner}", 2.2, (c.name,), edges, inner_label=f"EDGE{inner}", smooth=False)
+                )
+        if c is own:
+            terms.append(
+                Term(f"np.maximum({place} - {{inner}}, 0)", "soft stop", "STOP_HIGH", 2.1, (c.name,), edges, inner_label="HIGH_EDGE")
+            )
+            terms.append(
+                Term(f"np.minimum({place} - {{inner}}, 0)", "soft stop", "STOP_LOW", 2.1, (c.name,), edges, inner_label="LOW_EDGE")
+            )
+            if own.velocity:
+                terms.append(
+                    Term(
+                        f"({place} < {{inner}}) * {v}",
+                        "soft stop",
+                        "STOP_DRAG_LOW",
+                        2.2,
+                        (c.name,),
+                        edges,
+                        inner_label="LOW_EDGE",
+                        smooth=False,
+                    )
+                )
+    for c in reading.coordinates:
+        if c is own or c.angle or wide:
+            continue
+        low, high = spans[c.name]
+        span = max(high - low, 1e-9)
+        shifts = tuple(span * np.geomspace(0.03, 30, 24) - low)
+        for i in inputs:
+            if i.cost <= 1.0:
+                label = f"{i.label}_PER_{_up(c.name)}"
+                terms.append(
+                    Term(
+                        f"{i.code} / (state.{c.name} + {{inner}})",
+                        "drive",
+                        label,
+                        2.2,
+                        (*i.of, c.name),
+                        shifts,
+                        inner_label=f"EMPTY_{_up(c.name)}",
+                    )
+                )
+    del q
+    return _once(terms)
+
+
+def _may_turn(c: Coordinate, spans) -> bool:
+    """Whether sines and cosines of the coordinate tell it from a straight line in the range that was seen."""
+    low, high = spans[c.name]
+    return c.angle or (high - low < 60 and max(abs(low), abs(high)) > 0.02)
+
+
+def _once(terms: Sequence[Term]) -> list[Term]:
+    return list({term.code: term for term in reversed(terms)}.values())[::-1]
+
+
+def _up(name: str) -> str:
+    return name.upper()

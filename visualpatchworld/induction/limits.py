@@ -1,0 +1,242 @@
+"""Limits that explain event rows: clips, stops and bounces, each kept only if it owns rows and breaks none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from visualpatchworld.induction.contacts import contacts
+from visualpatchworld.induction.draft import Draft
+from visualpatchworld.induction.march import march
+from visualpatchworld.induction.motion import Limit, Number
+from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.regress import solve
+from visualpatchworld.induction.terms import Rows
+
+LEAST_ROWS = 2  # a limit owns at least so many
+LEAST_BITS = 4.0  # and lowers what is left by at least so much
+MOST_LIMITS = 8
+QUIET, QUIET_SPREAD = 0.25, 0.3186  # this part of normal errors is below so many standard deviations; walls may own most rows
+
+
+class Unexplained(NamedTuple):
+    """Steps that a program does not give: which rows, by how much in each field, and what counts as given."""
+
+    rows: Bool[np.ndarray, " N"]
+    off: Float[np.ndarray, "N S"]
+    tolerance: Float[np.ndarray, " S"]
+
+    @property
+    def bits(self) -> float:
+        """How much is left to explain: per row the logarithm of its largest error in units of what counts as given."""
+        return float(np.sum(np.log2(1 + np.max(np.abs(self.off) / self.tolerance, axis=1)) * self.rows))
+
+
+def unexplained(draft: Draft, rows: Rows, noise: Float[np.ndarray, " S"], tolerance: Float[np.ndarray, " S"] | None = None) -> Unexplained:
+    """Rows whose next state the draft misses by far more than it misses most, and by more than noise."""
+    given = march(draft.program, rows.before, rows.actions[:, None, :])[:, 0]
+    off = np.where(np.isfinite(given), rows.after - given, 1e9)
+    if tolerance is None:
+        usual = np.quantile(np.abs(off), QUIET, axis=0) / QUIET_SPREAD
+        motion = np.maximum(np.std(rows.after - rows.before, axis=0), 1e-12)
+        tolerance = np.maximum(np.maximum(10 * usual, 8 * noise), 1e-7 * motion)
+    return Unexplained((np.abs(off) > tolerance).any(axis=1), off, tolerance)
+
+
+def find_limits(
+    reading: Reading,
+    rows: Rows,
+    noise: Float[np.ndarray, " S"],
+    build: Callable[[Sequence[Limit]], Draft],
+) -> tuple[list[Limit], Unexplained]:
+    """Limits taken one after the other, each time the one that explains most rows; and the rows that stay unexplained."""
+    taken: list[Limit] = []
+    open_rows = unexplained(build(taken), rows, noise)
+    tolerance = open_rows.tolerance
+    while open_rows.rows.sum() >= LEAST_ROWS and len(taken) < MOST_LIMITS:
+        best, least, count = None, open_rows.bits - LEAST_BITS, int(open_rows.rows.sum())
+        for limit in _candidates(reading, rows, build(taken), open_rows, taken):
+            try:
+                trial = unexplained(build([*taken, limit]), rows, noise, tolerance)
+            except ValueError:
+                continue
+            # A dearer limit must explain more; one that breaks rows that were explained is invented.
+            if trial.rows.sum() <= count and trial.bits + len(limit.numbers) < least:
+                best, least = limit, trial.bits + len(limit.numbers)
+        if best is None:
+            break
+        taken.append(best)
+        open_rows = unexplained(build(taken), rows, noise, tolerance)
+    return taken, open_rows
+
+
+def _candidates(reading: Reading, rows: Rows, draft: Draft, open_rows: Unexplained, taken: Sequence[Limit]) -> list[Limit]:
+    given = march(draft.program, rows.before, rows.actions[:, None, :])[:, 0]
+    found: list[Limit] = []
+    used = {number.name for limit in taken for number in limit.numbers}
+    for c in reading.coordinates:
+        for field in (c.velocity, c.name):
+            if field is None:
+                continue
+            k = rows.names.index(field)
+            events = np.abs(open_rows.off[:, k]) > open_rows.tolerance[k]
+            if events.sum() >= LEAST_ROWS:
+                found += _clips(c, field, rows.after[:, k], given[:, k], events, open_rows.tolerance[k])
+        if c.velocity is not None:
+            found += _walls(c, rows, given, open_rows)
+            found += _soft_stops(c, rows, given, open_rows)
+    found += contacts(reading, rows, given, open_rows.off, open_rows.tolerance)
+    return [limit for limit in found if not used & {number.name for number in limit.numbers}]
+
+
+def _clips(c: Coordinate, field: str, after, given, events, tolerance) -> list[Limit]:
+    """A field that never passes a value: the value is the farthest that was seen."""
+    phase = "velocity" if field == c.velocity or c.velocity is None else "coordinate"
+    name, out = field.upper(), []
+    high, low = float(after.max()), float(after.min())
+    above = events & (given > high + tolerance) & (np.abs(after - high) <= 2 * tolerance)
+    below = events & (given < low - tolerance) & (np.abs(after - low) <= 2 * tolerance)
+    # The middle of the clipped values is surer than their extreme where rounding moves them.
+    high = float(np.median(after[above])) if above.any() else high
+    low = float(np.median(after[below])) if below.any() else low
+    if above.sum() + below.sum() >= LEAST_ROWS and abs(high + low) <= 2 * tolerance + 1e-6 * abs(high):
+        top = _short((high - low) / 2, tolerance)
+        number = Number(f"{name}_TOP", top, doc=f"{field} is clipped there, both ways", free=False)
+        out.append(Limit(phase, (f"{field} = np.clip({field}, -{name}_TOP, {name}_TOP)",), (number,), "clip", (field,)))
+    if above.sum() >= LEAST_ROWS:
+        number = Number(f"{name}_MOST", _short(high, tolerance), doc=f"{field} is clipped there", free=False)
+        out.append(Limit(phase, (f"{field} = np.minimum({field}, {name}_MOST)",), (number,), "clip", (field,)))
+    if below.sum() >= LEAST_ROWS:
+        number = Number(f"{name}_LEAST", _short(low, tolerance), doc=f"{field} is clipped there", free=False)
+        out.append(Limit(phase, (f"{field} = np.maximum({field}, {name}_LEAST)",), (number,), "clip", (field,)))
+    return out
+
+
+def _walls(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Limit]:
+    """Stops and bounces of a coordinate at its least or greatest value."""
+    assert c.velocity is not None
+    i, j = rows.names.index(c.name), rows.names.index(c.velocity)
+    q, v, new_q, new_v = given[:, i], given[:, j], rows.after[:, i], rows.after[:, j]
+    slack_q, slack_v = open_rows.tolerance[i], open_rows.tolerance[j]
+    events = open_rows.rows & ((np.abs(open_rows.off[:, i]) > slack_q) | (np.abs(open_rows.off[:, j]) > slack_v))
+    out: list[Limit] = []
+    for side, word, cmp in ((1, "HIGH", ">"), (-1, "LOW", "<")):
+        hit = events & (side * v > 0)
+        if hit.sum() < LEAST_ROWS:
+            continue
+        name = f"{c.name.upper()}_{word}"
+        keep = "np.minimum" if side > 0 else "np.maximum"
+        edges: dict[str, float] = {}
+        held = hit & (np.abs(new_q - np.median(new_q[hit])) <= 4 * slack_q)
+        if held.sum() >= LEAST_ROWS and held.mean() > 0:
+            edges["clip"] = _short(float(np.median(new_q[held])), slack_q)
+        extreme = float(new_q.max() if side > 0 else new_q.min())
+        at_extreme = hit & (np.abs(new_q - extreme) <= 4 * slack_q)
+        if at_extreme.sum() >= LEAST_ROWS:
+            edges["extreme"] = _short(extreme, slack_q)
+        middle = (new_q[hit] + q[hit]) / 2
+        mirrored = float(np.median(middle))
+        if (np.abs(middle - mirrored) <= 4 * slack_q).sum() >= LEAST_ROWS:
+            edges["mirror"] = _short(mirrored, slack_q)
+        usual = ~events & (side * v > 0)
+        inside = float((side * q[usual]).max()) if usual.any() else -np.inf
+        turned = hit & (side * new_v < 0)
+        if turned.any():
+            first = float((side * q[turned]).min())
+            if np.isfinite(inside) and first > inside:
+                edges["bracket"] = side * _shortest_between(inside, first)
+        for kind, edge in edges.items():
+            beyond = hit & (side * (q - edge) > 0)
+            if beyond.sum() < LEAST_ROWS:
+                continue
+            back = float(np.median(-new_v[beyond] / v[beyond]))
+            back = 0.0 if np.abs(new_v[beyond]).max() <= 2 * slack_v else back
+            number = Number(f"{name}_WALL", edge, doc=f"{c.name} is stopped there", free=False)
+            test = f"({c.name} {cmp} {name}_WALL) & ({c.velocity} {cmp} 0)"
+            moves = {
+                "clip": [f"{c.name} = {keep}({c.name}, {name}_WALL)"],
+                "extreme": [f"{c.name} = {keep}({c.name}, {name}_WALL)"],
+                "mirror": [f"{c.name} = {keep}({c.name}, 2 * {name}_WALL - {c.name})"],
+                "bracket": [],
+            }[kind]
+            if abs(back) <= 1e-9:
+                lines = (f"{c.velocity} = np.where({test}, 0.0, {c.velocity})", *moves)
+                out.append(Limit("coordinate", lines, (number,), "stop", (c.name,)))
+            elif 0 < back <= 1.2:
+                bounce = Number(
+                    f"{name}_BOUNCE", _short(back, 1e-7 * max(1.0, back)), doc="part of the speed that it leaves the wall with", free=True
+                )
+                lines = (f"{c.velocity} = np.where({test}, -{name}_BOUNCE * {c.velocity}, {c.velocity})", *moves)
+                out.append(Limit("coordinate", lines, (number, bounce), "bounce", (c.name,)))
+            if moves:
+                out.append(Limit("coordinate", tuple(moves), (number,), "clip", (c.name,)))
+    return out
+
+
+def _soft_stops(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Limit]:
+    """A spring and damper beyond an edge, which may also take the place of a part of the other forces, as engines' constraints do."""
+    assert c.velocity is not None
+    i, j = rows.names.index(c.name), rows.names.index(c.velocity)
+    q, v, new_v, free_v = rows.before[:, i], rows.before[:, j], rows.after[:, j], given[:, j]
+    events = np.abs(open_rows.off[:, j]) > open_rows.tolerance[j]
+    out = []
+    for side, word, cmp, push in ((1, "HIGH", ">", "np.minimum"), (-1, "LOW", "<", "np.maximum")):
+        hit = events & (side * open_rows.off[:, j] < 0)
+        usual = ~events
+        if hit.sum() < 3 or not usual.any():
+            continue
+        first = float((side * q[hit]).min())
+        below = side * q[usual]
+        last = float(below[below <= first].max()) if (below <= first).any() else -np.inf
+        # Beyond the edge only steps that the stop does not hold back may look usual.
+        if not np.isfinite(last) or (below > first).sum() > 3 * hit.sum() or first < np.quantile(side * q, 0.5):
+            continue
+        name, place, speed = f"{c.name.upper()}_{word}", c.name, c.velocity
+        change, free = new_v[hit] - v[hit], free_v[hit] - v[hit]
+        fits: list[tuple[str, dict[str, float], float]] = []
+        spring = np.stack([side * q[hit], np.ones(hit.sum()), v[hit]], axis=-1)
+        for damped in (False, True):
+            columns = spring if damped else spring[:, :2]
+            beta = solve(columns, change - free)
+            if side * beta[0] < 0:
+                edge = float(-beta[1] / beta[0])
+                fits.append(("spring", {"STIFF": -side * float(beta[0]), "DAMP": -float(beta[2]) if damped else 0.0}, side * edge))
+        if hit.sum() >= 6:
+            edge = side * _shortest_between(last, first)
+            columns = np.stack([free, -(q[hit] - edge), -v[hit]], axis=-1)
+            keep, stiff, damp = (float(x) for x in solve(columns, change))
+            if 0 <= keep < 1 and damp > 0:
+                fits.append(("constraint", {"KEEP": keep, "STIFF": stiff, "DAMP": damp}, edge))
+        for kind, values, edge in fits:
+            numbers = [Number(f"{name}_EDGE", edge, doc=f"{place} is pushed back beyond it", free=False)]
+            numbers += [
+                Number(f"{name}_{key}", value, doc=f"of the soft stop, per step: {key.lower()}") for key, value in values.items() if value
+            ]
+            parts = [f"{name}_STIFF * (state.{place} - {name}_EDGE)"] + ([f"{name}_DAMP * state.{speed}"] if values.get("DAMP") else [])
+            kept = f"state.{speed} + {name}_KEEP * ({speed} - state.{speed})" if kind == "constraint" else speed
+            pushed = f"{push}({speed}, {kept} - {' - '.join(parts)})"
+            line = f"{speed} = np.where(state.{place} {cmp} {name}_EDGE, {pushed}, {speed})"
+            out.append(Limit("velocity", (line,), tuple(numbers), "soft stop", (place,)))
+    return out
+
+
+def _short(value: float, slack: float) -> float:
+    """The shortest number within the slack."""
+    for digits in range(1, 12):
+        option = float(f"{value:.{digits}g}")
+        if abs(option - value) <= slack:
+            return option
+    return value
+
+
+def _shortest_between(low: float, high: float) -> float:
+    """The shortest number in a bracket; its middle if none is much shorter."""
+    middle = (low + high) / 2
+    for digits in range(1, 7):
+        option = float(f"{middle:.{digits}g}")
+        if low < option < high:
+            return option
+    return middle

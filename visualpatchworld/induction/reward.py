@@ -1,0 +1,187 @@
+"""Rewards as code: a sum of short terms, a product of factors, or one of two values; found from what was paid, not given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from visualpatchworld.induction.atoms import action_atoms, goal_differences, lengths, products, state_atoms
+from visualpatchworld.induction.ends import find_ends
+from visualpatchworld.induction.factors import find_factors, find_peak
+from visualpatchworld.induction.motion import Number
+from visualpatchworld.induction.reading import Reading
+from visualpatchworld.induction.sparse import sparsest, stepwise
+from visualpatchworld.induction.transitions import Transitions
+from visualpatchworld.laws.shaping import wrap
+from visualpatchworld.world.world import ActionSpace
+
+EXACT = 2e-6  # of the spread, what single precision leaves
+CLOSE = 0.02  # of the spread: an error that a planner hardly feels
+MOST_TERMS = 14
+ENDED = "np.where(terminated(next_state), 1.0, 0.0)"
+HELD_OUT = 4  # every fourth step judges and is not fitted to
+
+
+@dataclass(frozen=True)
+class Reward:
+    """A reward as a function's text, with what it leaves unexplained on steps it was not fitted to, in units of the reward's spread."""
+
+    expression: str
+    left: float
+    kind: str  # constant, sum, product, two values, or none
+    helpers: tuple[Callable[..., Any], ...] = ()
+    numbers: tuple[Number, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        return self.left <= 10 * EXACT
+
+    @property
+    def why(self) -> str:
+        if self.kind == "none":
+            return "no reward was ever paid out"
+        size = "to rounding" if self.exact else f"up to {self.left:.2g} of its spread"
+        return f"a {self.kind} explains the reward of held-out steps {size}"
+
+    def function(self) -> str:
+        """The text of `reward(state, action, next_state)`."""
+        doc = '    """What a step is worth."""'
+        return "\n".join(["def reward(state, action, next_state):", doc, f"    return {self.expression}"])
+
+
+def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions) -> Reward:
+    """The simplest function that explains what was paid; where none is exact, the one that leaves least."""
+    paid = np.isfinite(steps.rewards)
+    if not paid.any():
+        return Reward("0.0", 0.0, "none")
+    steps = _rows(steps, paid)
+    judged = np.arange(len(steps)) % HELD_OUT == HELD_OUT - 1
+    if np.ptp(steps.rewards) <= 1e-9 * float(np.abs(steps.rewards).max()):
+        return Reward(_number(float(steps.rewards[0])), 0.0, "constant")
+    found: list[Reward] = []
+    for library in _libraries(reading, actions):
+        found.append(_sum_of(library, steps, judged))
+        if found[-1].exact:
+            return found[-1]
+    if len(np.unique(np.round(steps.rewards, 9))) == 2:
+        found.append(_two_values(reading, steps))
+    if not found[-1].exact and steps.rewards.min() >= 0:
+        found.append(_product(reading, actions, steps, judged))
+        found.append(_peak(reading, steps, judged))
+    return min(found, key=lambda reward: reward.left)
+
+
+def _rows(steps: Transitions, kept: np.ndarray) -> Transitions:
+    parts = (steps.before, steps.actions, steps.after, steps.rewards, steps.ended)
+    return Transitions(steps.names, *(part[kept] for part in parts))
+
+
+def _value(steps: Transitions, expression: str) -> np.ndarray:
+    return steps.ended.astype(float) if expression == ENDED else steps.value(expression)
+
+
+def _libraries(reading: Reading, actions: ActionSpace) -> list[list[str]]:
+    """From what is most often meant to what is rarely: the state after a step before the state it began in, few terms before many."""
+    acts = action_atoms(actions)
+    efforts = [*acts, *(f"{act} ** 2" for act in acts), *(f"np.abs({act})" for act in acts)] if actions.kind == "continuous" else acts
+    libraries = []
+    for of in ("next_state", "state"):
+        atoms = [*state_atoms(reading, of), *goal_differences(reading, of)]
+        folded = [*(f"{atom} ** 2" for atom in atoms), *(f"np.abs({atom})" for atom in atoms)]
+        libraries.append(["1.0", ENDED, *efforts, *atoms, *folded])
+    for of in ("next_state", "state"):
+        atoms = [*state_atoms(reading, of), *goal_differences(reading, of)]
+        bent = [atom for atom in atoms if not atom.startswith("wrap(")]
+        libraries.append(["1.0", ENDED, *efforts, *bent, *products(bent)])
+        mixed = [f"{act} * {atom}" for act in acts for atom in atoms]
+        libraries.append(["1.0", ENDED, *efforts, *atoms, *products(atoms), *lengths(atoms), *mixed])
+    changes = [f"({a.replace('state.', 'next_state.')} - {a})" for a in state_atoms(reading)]
+    libraries.append(list(dict.fromkeys([*libraries[0], *libraries[1], *changes])))
+    return libraries
+
+
+def _sum_of(library: Sequence[str], steps: Transitions, judged: np.ndarray) -> Reward:
+    columns = np.stack([_value(steps, expression) for expression in library], axis=1)
+    target = steps.rewards
+    chosen = stepwise(columns[~judged], target[~judged], MOST_TERMS, EXACT)
+    if chosen.left > EXACT:
+        chosen = sparsest(columns[~judged], target[~judged], EXACT) or chosen
+    spread = float(np.std(target))
+    weights = _shortened(columns[:, chosen.columns], target, chosen.weights, spread)
+    left = float(np.sqrt(np.mean((target - columns[:, chosen.columns] @ weights)[judged] ** 2))) / spread
+    terms = [_term(weight, library[int(i)]) for i, weight in zip(chosen.columns, weights, strict=True) if weight]
+    expression = " + ".join(terms).replace("+ -", "- ") or "0.0"
+    return Reward(expression, left, "sum", (wrap,) if "wrap(" in expression else ())
+
+
+def _shortened(columns: np.ndarray, target: np.ndarray, weights: np.ndarray, spread: float) -> np.ndarray:
+    """Weights with as few digits as they need: a shorter number stays where the error does not rise."""
+    kept = weights.copy()
+
+    def left(trial: np.ndarray) -> float:
+        return float(np.sqrt(np.mean((target - columns @ trial) ** 2))) / spread
+
+    bound = max(EXACT, 1.02 * left(weights))
+    for i in np.argsort(-np.abs(weights)):
+        for digits in range(1, 10):
+            trial = kept.copy()
+            trial[i] = float(f"{weights[i]:.{digits - 1}e}")
+            if left(trial) <= bound:
+                kept = trial
+                break
+    return kept
+
+
+def _term(weight: float, expression: str) -> str:
+    if expression == "1.0":
+        return _number(weight)
+    size = "" if abs(weight) == 1 else f"{_number(abs(weight))} * "
+    return f"{'-' if weight < 0 else ''}{size}{expression}"
+
+
+def _number(value: float) -> str:
+    return repr(float(f"{value:.9g}"))
+
+
+def _two_values(reading: Reading, steps: Transitions) -> Reward:
+    """One value where a threshold is crossed, another elsewhere; whichever of the two is easier to tell."""
+    low, high = float(steps.rewards.min()), float(steps.rewards.max())
+    best = None
+    for value, other in ((high, low), (low, high)):
+        ends = find_ends(reading, steps, np.isclose(steps.rewards, value))
+        left = (ends.unexplained / len(steps)) ** 0.5 * (high - low) / float(np.std(steps.rewards))
+        if best is None or left < best.left:
+            tests = [
+                f"({rule.expression.replace('state.', 'next_state.')} {'>' if rule.above else '<'} {_number(rule.value)})"
+                for rule in ends.thresholds
+            ]
+            expression = f"np.where({' | '.join(tests) or 'False'}, {_number(value)}, {_number(other)})"
+            best = Reward(expression, left, "threshold", (wrap,) if "wrap(" in expression else ())
+    assert best is not None
+    return best
+
+
+def _product(reading: Reading, actions: ActionSpace, steps: Transitions, judged: np.ndarray) -> Reward:
+    """Factors that each fall off with one thing: a field, an action, or a distance."""
+    here = "next_state"
+    places = [*goal_differences(reading, here), *(f"({d.expression.replace('state.', 'next_state.')})" for d in reading.derived)]
+    places += [f"{here}.{coordinate.name}" for coordinate in reading.coordinates if not coordinate.angle]
+    acts = action_atoms(actions)
+    atoms = [*state_atoms(reading, here), *acts, *lengths(places), *lengths(acts)]
+    expression, left, helpers = find_factors({atom: steps.value(atom) for atom in atoms}, steps.rewards, judged)
+    return Reward(expression, left, "product", (*helpers, *((wrap,) if "wrap(" in expression else ())))
+
+
+def _peak(reading: Reading, steps: Transitions, judged: np.ndarray) -> Reward:
+    """A bell over the distance of a chain's end, or of a place, from a point that nobody named."""
+    atoms = [atom for atom in state_atoms(reading, "next_state") if not atom.startswith("wrap(")]
+    best = Reward("0.0", np.inf, "peak")
+    for library in (["1.0", *atoms], ["1.0", *atoms, *products(atoms)]):
+        expression, left, helpers = find_peak(library, [steps.value(term) for term in library], steps.rewards, judged)
+        best = min(best, Reward(expression, left, "peak", helpers), key=lambda reward: reward.left)
+        if best.exact:
+            break
+    return best

@@ -1,0 +1,125 @@
+"""Multiple shooting: constants refined together with the states that every window starts from, because starts are seen with noise or in part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from visualpatchworld.induction.draft import Draft, Stretches
+from visualpatchworld.induction.march import march
+
+ROUNDS = 30
+NUDGE = 1e-6
+FAR = 4.0  # standard deviations from which a residual counts less
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A refined draft, the starts that were found, and the standard deviation of noise in every field."""
+
+    draft: Draft
+    starts: Float[np.ndarray, "N S"]
+    noise: Float[np.ndarray, " S"]
+
+
+def refine_noisy(
+    draft: Draft,
+    stretches: Stretches,
+    *,
+    seen: Bool[np.ndarray, " S"] | None = None,
+    noise: Float[np.ndarray, " S"] | None = None,
+    rounds: int = ROUNDS,
+) -> Shot:
+    """The draft with constants that explain what was seen of every window, its start included, up to noise; with their standard errors.
+
+    Only `seen` fields are measured; the others (hidden velocities) are free. Noise is taken from `noise` at first and then from what is left.
+    """
+    width = stretches.starts.shape[1]
+    seen = np.ones(width, bool) if seen is None else seen
+    names = draft.free
+    values = np.array([float(draft.program.constants[name]) for name in names])
+    unit = np.where(values == 0, 1.0, np.abs(values))
+    size = np.maximum(np.std(stretches.truths[:, -1] - stretches.starts, axis=0), 1e-12)
+    level = np.where(seen, size * 1e-2 if noise is None else np.maximum(noise, 1e-9 * size), np.inf)
+    measured = np.concatenate([stretches.starts[:, None], stretches.truths], axis=1)
+    starts = stretches.starts.copy()
+
+    def run(place: np.ndarray, begin: np.ndarray) -> np.ndarray:
+        given = march(draft.program, begin, stretches.actions, dict(zip(names, place * unit, strict=True)))
+        return np.concatenate([begin[:, None], np.where(np.isfinite(given), given, 1e9)], axis=1)
+
+    def left(place: np.ndarray, begin: np.ndarray) -> np.ndarray:
+        return np.clip((run(place, begin) - measured) / level, -1e6, 1e6)
+
+    def cost(residual: np.ndarray) -> float:
+        return float(np.sum(FAR**2 * (np.sqrt(1 + (residual / FAR) ** 2) - 1)))
+
+    place, damping = values / unit, 1e-4
+    now = left(place, starts)
+    schur = np.eye(len(names))
+    for turn in range(rounds):
+        weight = 1 / np.sqrt(1 + (now / FAR) ** 2)
+        by_start = _slopes(lambda begin: run(place, begin), starts, size) / level[None, None, :, None]
+        by_constant = (
+            np.stack([_slope(lambda p: run(p, starts), place, k) for k in range(len(names))], axis=-1) / level[None, None, :, None]
+            if names
+            else np.zeros((*now.shape, 0))
+        )
+        ws, wc = by_start * weight[..., None], by_constant * weight[..., None]
+        ss = np.einsum("nhsi,nhsj->nij", ws, by_start)
+        sc = np.einsum("nhsi,nhsj->nij", ws, by_constant)
+        cc = np.einsum("nhsi,nhsj->ij", wc, by_constant)
+        gs = np.einsum("nhsi,nhs->ni", ws, now)
+        gc = np.einsum("nhsi,nhs->i", wc, now)
+        improved = False
+        for _ in range(8):
+            damped = ss + damping * np.einsum("nii->ni", ss)[:, :, None] * np.eye(width) + 1e-12 * np.eye(width)
+            solved = np.linalg.solve(damped, np.concatenate([sc, gs[..., None]], axis=-1))
+            schur = cc - np.einsum("nij,nik->jk", sc, solved[..., :-1])
+            right = gc - np.einsum("nij,ni->j", sc, solved[..., -1])
+            step = -np.linalg.lstsq(schur + damping * np.diag(np.diag(cc)), right, rcond=1e-14)[0] if names else np.zeros(0)
+            begin = starts - solved[..., -1] - np.einsum("nij,j->ni", solved[..., :-1], step)
+            then = left(place + step, begin)
+            if cost(then) < cost(now):
+                gain = 1 - cost(then) / cost(now)
+                place, starts, now, damping, improved = place + step, begin, then, max(damping / 5, 1e-10), True
+                break
+            damping *= 8
+            gain = 0.0
+        if turn % 4 == 3 or not improved or gain < 1e-5:
+            fresh = _noise(now * np.where(np.isfinite(level), level, 1.0), seen, size, stretches.starts.shape[0], len(names))
+            done = np.allclose(fresh[seen], level[seen], rtol=2e-2)
+            level = np.where(seen, fresh, np.inf)
+            now = left(place, starts)
+            if done and (not improved or gain < 1e-5):
+                break
+    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(schur)), 0)) * unit if names else np.zeros(0)
+    constants = {name: float(f"{value:.12g}") for name, value in zip(names, place * unit, strict=True)}
+    errors = {name: float(e) for name, e in zip(names, spread, strict=True)}
+    return Shot(replace(draft, program=draft.program.edited(constants), stderr=errors), starts, np.where(seen, level, 0.0))
+
+
+def _noise(residual, seen, size, windows: int, constants: int) -> Float[np.ndarray, " S"]:
+    """What is left per field, with the freedom that starts and constants took counted off."""
+    count = residual.shape[0] * residual.shape[1]
+    freedom = max(1 - (windows * residual.shape[2] + constants) / max(count * seen.sum(), 1), 0.1)
+    robust = 1.4826 * np.median(np.abs(residual), axis=(0, 1))
+    plain = np.sqrt(np.mean(np.clip(residual, -FAR * robust - 1e-300, FAR * robust + 1e-300) ** 2, axis=(0, 1)))
+    return np.maximum(plain / np.sqrt(freedom), 1e-9 * size)
+
+
+def _slopes(run, starts, size) -> np.ndarray:
+    sides = []
+    for k in range(starts.shape[1]):
+        nudge = np.zeros(starts.shape[1])
+        nudge[k] = NUDGE * max(size[k], 1e-9)
+        sides.append((run(starts + nudge) - run(starts - nudge)) / (2 * nudge[k]))
+    return np.nan_to_num(np.stack(sides, axis=-1), posinf=0, neginf=0)
+
+
+def _slope(run, place, k: int) -> np.ndarray:
+    nudge = np.zeros(len(place))
+    nudge[k] = NUDGE * max(abs(place[k]), 1e-3)
+    return np.nan_to_num((run(place + nudge) - run(place - nudge)) / (2 * nudge[k]), posinf=0, neginf=0)

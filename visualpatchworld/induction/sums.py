@@ -1,0 +1,187 @@
+"""Independent sums: every rate a sum of few terms, chosen by linear regression alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from visualpatchworld.induction.events import observation_noise, usual_rows
+from visualpatchworld.induction.inputs import Delay, drives, shaped_drives
+from visualpatchworld.induction.library import library
+from visualpatchworld.induction.motion import Number, Rates
+from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.stepwise import EXACT, Choice, choose, fill
+from visualpatchworld.induction.terms import INNER, Rows, Samples, Term, rows_of, samples_along, samples_at_start
+from visualpatchworld.world.world import ActionSpace
+
+NUMERICAL = 1e-9  # of a response's spread: what arithmetic leaves
+SHORT_DIGITS = 3
+NOISE_SLACK = 1.01
+
+
+class Response(NamedTuple):
+    """A rate to be explained: of which field, its mean over every step, what noise leaves of it, and its spread."""
+
+    field: str
+    coordinate: Coordinate
+    target: Float[np.ndarray, " N"]
+    floor: float
+    scale: float
+    noisy: float = 0.0  # what noise of observations leaves of it
+
+
+def responses(reading: Reading, rows: Rows, noise: Float[np.ndarray, " S"]) -> list[Response]:
+    """One response per velocity, and per coordinate that has none; `noise` is that of each column of states."""
+    found = []
+    spreads = np.maximum(np.std(rows.before, axis=0), 1e-12)
+    for coordinate in reading.coordinates:
+        field = coordinate.velocity or coordinate.name
+        k = rows.names.index(field)
+        target = (rows.after[:, k] - rows.before[:, k]) / reading.dt
+        scale = float(np.std(target)) or float(np.abs(target).max()) or 1.0
+        # Noise of the response itself, and of the states that its terms are evaluated at.
+        floor = np.hypot(np.sqrt(2) * noise[k] / reading.dt, scale * float(np.linalg.norm(noise / spreads)))
+        floor = max(float(floor), NUMERICAL * scale)
+        noisy = observation_noise(target, rows, floor)
+        # A sum that leaves no more than a flexible fit does is enough: noise has no more to tell.
+        floor = max(floor, NOISE_SLACK * noisy / EXACT)
+        found.append(Response(field, coordinate, target, floor, scale, noisy))
+    return found
+
+
+def angle_columns(reading: Reading) -> tuple[int, ...]:
+    """Which columns of states are angles."""
+    return tuple(k for k, c in enumerate(reading.coordinates) if c.angle)
+
+
+def pooled(response: Response, samples: Samples, noise_slack: float = 1.15) -> Response:
+    """The response over windows of steps: what noise leaves of it is smaller by their length."""
+    target = samples.pooled(response.target)
+    scale = float(np.std(target)) or response.scale
+    noisy = response.noisy / samples.length
+    return response._replace(target=target, scale=scale, noisy=noisy, floor=max(noise_slack * noisy / EXACT, NUMERICAL * scale))
+
+
+def samples_for(reading: Reading, rows: Rows, along: bool) -> Samples:
+    """Where terms are looked at: at the start of a step, or along it for integrators that look there, too."""
+    if not along:
+        return samples_at_start(rows)
+    pairs = [(rows.names.index(c.name), rows.names.index(c.velocity)) for c in reading.coordinates if c.velocity]
+    return samples_along(rows, pairs, reading.dt)
+
+
+def sums_of(
+    reading: Reading,
+    rows: Rows,
+    response: Response,
+    space: ActionSpace,
+    delay: Delay,
+    samples: Samples,
+    kept: Bool[np.ndarray, " N"] | None = None,
+    deepest: int = 2,
+) -> list[Choice]:
+    """Choices of terms for one response, the best first; products and scans are looked at only while plain terms do not suffice."""
+    terms = library(reading, response.coordinate, rows, drives(space, delay), shaped_drives(space, delay))
+    usual = usual_rows(response.target, rows, response.floor) if kept is None else kept
+    found: list[Choice] = []
+    windowed = samples.windows is not None
+    for level in range(deepest + 1):
+        fresh = choose(response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale)
+        for _ in range(2):
+            # Rows that the best choice explains may be others than those of the flexible fit.
+            if not windowed and fresh and fresh[0].kept.mean() > 0.6 and (fresh[0].kept != usual).mean() > 0.002 and fresh[0].part < 0.02:
+                again = choose(response.target, samples, terms.upto(level), fresh[0].kept, response.floor, scale=response.scale)
+                usual = fresh[0].kept
+                fresh = again
+            else:
+                break
+        if level == 2 and not windowed and not (fresh and fresh[0].exact):
+            for plain in (terms.upto(0), terms.upto(1)):
+                fresh = fill(response.target, samples, plain, terms.levels[2], usual, response.floor, scale=response.scale) + fresh
+                if fresh and fresh[0].exact:
+                    break
+        found += fresh
+        # Up to noise several sums may do: a long one gives way to a shorter one with a constant inside.
+        if fresh and fresh[0].exact and not (windowed and len(fresh[0].terms) > 2):
+            break
+    return sorted(found, key=lambda choice: (not choice.exact, choice.score))
+
+
+def propose_sums(
+    reading: Reading,
+    states: Sequence[Float[np.ndarray, "T+1 S"]],
+    actions: Sequence[Float[np.ndarray, "T A"]],
+    space: ActionSpace,
+    *,
+    noise: Float[np.ndarray, " S"] | None = None,
+    delay: Delay = Delay(),
+    along: bool = False,
+) -> list[Rates]:
+    """Rates whose every change is the best sum found for it, and the same with the next best of each."""
+    rows = rows_of((*reading.state_names, *delay.names), states, actions, angle_columns(reading))
+    noise = np.zeros(len(rows.names)) if noise is None else noise
+    samples = samples_for(reading, rows, along)
+    wanted = responses(reading, rows, noise)
+    choices = [sums_of(reading, rows, response, space, delay, samples) for response in wanted]
+    best = [options[0] for options in choices]
+    return [rates_of(reading, wanted, best, delay)]
+
+
+def rates_of(reading: Reading, wanted: Sequence[Response], choices: Sequence[Choice], delay: Delay, *, empirical: bool = False) -> Rates:
+    """The chosen sums as rates of a program, each factor a constant that carries its field's name."""
+    numbers: list[Number] = []
+    changes = []
+    laws: dict[tuple[str, tuple[str, ...]], None] = {}
+    used: set[str] = set()
+
+    def named(label: str, value: float, doc: str, free: bool = True) -> str:
+        name, k = label, 2
+        while name in used:
+            name, k = f"{label}_{k}", k + 1
+        used.add(name)
+        numbers.append(Number(name, value, doc=doc, free=free))
+        return name
+
+    for response, choice in zip(wanted, choices, strict=True):
+        owner = response.coordinate.name.upper()
+        parts = []
+        for term, factor in zip(choice.terms, choice.factors, strict=True):
+            code = term.code
+            if term.inner is not None and INNER in code:
+                inner = named(f"{owner}_{term.inner_label}", term.inner, f"of {term.law}", term.smooth)
+                code = code.replace(INNER, inner)
+            factor_name = named(f"{owner}_{term.label}", factor, _doc(term))
+            parts.append(factor_name if code == "1.0" else f"{factor_name} * {code}")
+            laws[(term.law, term.of or (response.field,))] = None
+        changes.append((response.field, " + ".join(parts) or "0.0"))
+    name = "; ".join(
+        f"{field}: {', '.join(t.law for t in choice.terms) or 'still'}" for (field, *_), choice in zip(wanted, choices, strict=True)
+    )
+    return Rates(name, tuple(laws), tuple(numbers), tuple(changes), memory=delay.memory, empirical=empirical)
+
+
+def _doc(term: Term) -> str:
+    return (
+        f"{term.law}: {term.code.replace('state.', '').replace('np.', '').replace(INNER, term.inner_label)}"
+        if term.code != "1.0"
+        else term.law
+    )
+
+
+def snapped(choice: Choice, target: Float[np.ndarray, " N"], samples: Samples, floor: float) -> Choice:
+    """The choice with factors that are short numbers wherever that leaves no more than before."""
+    if not choice.exact:
+        return choice
+    full = np.stack([samples.column(term) for term in choice.terms], axis=-1)[choice.kept]
+    goal = target[choice.kept]
+    factors = list(choice.factors)
+    for k, factor in enumerate(factors):
+        short = float(f"{factor:.{SHORT_DIGITS}g}")
+        trial = [*factors[:k], short, *factors[k + 1 :]]
+        if float(np.sqrt(np.mean((goal - full @ trial) ** 2))) <= min(1.02 * choice.left + 1e-15, EXACT * floor):
+            factors = trial
+    return replace(choice, factors=tuple(factors))

@@ -1,0 +1,231 @@
+"""A Gymnasium environment as a world: its wrappers, its time limit and its warnings handled, and its state found by trying."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+from jaxtyping import Float, UInt8
+
+from visualpatchworld.errors import BadState, VpwError
+from visualpatchworld.world.flat import action_space, field_names, flatten
+from visualpatchworld.world.live import LiveWorld, Power
+
+MOST_PLACE = 200  # numbers in a place; more is no state but a picture or a table
+_STANDARD = (TimeLimit, OrderEnforcing, PassiveEnvChecker)
+_OBSERVERS = ("_get_obs", "_get_ob", "_get_observation", "get_obs", "get_observation", "_observe", "observe", "_obs", "_observation")
+
+
+class BadEnvironment(VpwError):
+    """An environment that cannot be made, reset or stepped."""
+
+
+class GymWorld(LiveWorld):
+    """A Gymnasium environment; how its state is set is found by trying, and kept only if steps repeat."""
+
+    def __init__(self, env: gym.Env, name: str | None = None):
+        super().__init__()
+        self.time_limit = _time_limit(env)
+        while type(env) in _STANDARD:  # the limit is kept here, where an experiment can begin its time anew
+            env = env.env  # pyright: ignore[reportAttributeAccessIssue]
+        self.env = env
+        self.name = name or (env.spec.id if env.spec is not None else type(env.unwrapped).__name__)
+        self.field_names = field_names(env.observation_space)
+        self.action_space, self._member = action_space(env.action_space)
+        self._start: Any = None  # the environment as it was when the present episode began
+        self._state: tuple[str, ...] = ()  # attributes that make up a place
+
+    @classmethod
+    def made(cls, gym_id: str, **settings: Any) -> GymWorld:
+        """The environment that `gymnasium.make` makes of this id, as a world."""
+        with _quiet():
+            return cls(gym.make(gym_id, disable_env_checker=True, **settings), gym_id)
+
+    def render(self) -> UInt8[np.ndarray, "H W 3"]:
+        if self.env.render_mode != "rgb_array":
+            return super().render()
+        return np.asarray(self.env.render())
+
+    def _told_powers(self) -> frozenset[Power]:
+        return super()._told_powers() | ({"render"} if self.env.render_mode == "rgb_array" else set())
+
+    def _reset(self, seed: int) -> Float[np.ndarray, " O"]:
+        with _quiet(), _named(self.name):
+            observation, _ = self.env.reset(seed=int(seed))
+        flat = flatten(self.env.observation_space, observation)
+        if self._held is None or "place" in self._held:
+            self._start = self._copied()
+        return flat
+
+    def _step(self, action: Float[np.ndarray, " A"]) -> tuple[Float[np.ndarray, " O"], float, bool, bool]:
+        with _quiet(), _named(self.name):
+            observation, reward, terminated, truncated, _ = self.env.step(self._member(action))
+        return flatten(self.env.observation_space, observation), float(reward), bool(terminated), bool(truncated)
+
+    # Snapshots: the attributes of every layer, or a pickle of the whole where those can not be copied.
+
+    def _save(self) -> Any:
+        return self._copied() or pickle.dumps(self.env)
+
+    def _load(self, inside: Any) -> None:
+        if isinstance(inside, bytes):
+            self.env = pickle.loads(inside)
+        else:
+            self._put_back(inside)
+
+    def _layers(self) -> list[Any]:
+        layers: list[Any] = [self.env]
+        while isinstance(layers[-1], gym.Wrapper):
+            layers.append(layers[-1].env)
+        return layers
+
+    def _shared(self) -> dict[int, Any]:
+        """What copies have in common, as `deepcopy` takes it: what no step changes, and the engine's data, which are copied apart."""
+        inner = self.env.unwrapped
+        things = [getattr(inner, name, None) for name in ("model", "data", "mujoco_renderer", "spec")] + self._layers()
+        things += [thing for layer in self._layers() for thing in vars(layer).values() if isinstance(thing, gym.Space)]
+        return {id(thing): thing for thing in things if thing is not None}
+
+    def _copied(self) -> tuple[list[dict[str, Any]], Any] | None:
+        """The attributes of every layer and the engine's data, copied; None where some can not be."""
+        inner = self.env.unwrapped
+        try:
+            attributes = [{key: value for key, value in vars(layer).items() if key != "env"} for layer in self._layers()]
+            return copy.deepcopy(attributes, self._shared()), copy.copy(inner.data) if _has_engine_state(inner) else None  # pyright: ignore
+        except Exception:  # any attribute of any class may refuse to be copied, each in its own way
+            return None
+
+    def _put_back(self, copied: tuple[list[dict[str, Any]], Any]) -> None:
+        attributes, data = copied
+        for layer, values in zip(self._layers(), copy.deepcopy(attributes, self._shared()), strict=True):
+            below = {key: value for key, value in vars(layer).items() if key == "env"}
+            vars(layer).clear()
+            vars(layer).update({**values, **below})
+        if data is not None:
+            from mujoco import mj_copyData
+
+            inner: Any = self.env.unwrapped
+            mj_copyData(inner.data, inner.model, data)
+
+    # Places: positions and velocities of MuJoCo, or the numbers among the attributes that a step changes.
+
+    def _get_place(self) -> Float[np.ndarray, " P"]:
+        inner: Any = self.env.unwrapped
+        if _has_engine_state(inner):
+            return np.concatenate([inner.data.qpos, inner.data.qvel])
+        return np.concatenate([np.asarray(getattr(inner, name), dtype=np.float64).reshape(-1) for name in self._state])
+
+    def _set_place(self, place: Float[np.ndarray, " P"]) -> Float[np.ndarray, " O"]:
+        randomness = self._get_randomness()
+        # What an episode keeps (a goal) stays, what it counts (steps after the end) begins anew, and chance goes on.
+        if self._start is not None:
+            self._put_back(self._start)
+        else:
+            self.env.reset()
+        self._set_randomness(randomness)
+        inner: Any = self.env.unwrapped
+        if _has_engine_state(inner):
+            num_positions = len(inner.data.qpos)
+            inner.set_state(place[:num_positions], place[num_positions:])
+        else:
+            self._write(inner, place)
+        observation = self._observed(place)
+        space = self.env.observation_space
+        if isinstance(space, gym.spaces.Box) and not ((observation >= space.low.ravel()) & (observation <= space.high.ravel())).all():
+            raise BadState(f"A place of {self.name} lies outside of what it says it can show: {observation.tolist()}.")
+        return observation
+
+    def _write(self, inner: Any, place: Float[np.ndarray, " P"]) -> None:
+        at = 0
+        for name in self._state:
+            old = getattr(inner, name)
+            shape = np.shape(old)
+            part = place[at : at + int(np.prod(shape, dtype=int))].reshape(shape)
+            at += part.size
+            if isinstance(old, (tuple, list)):
+                setattr(inner, name, type(old)(float(value) for value in part))
+            else:
+                setattr(inner, name, part.astype(old.dtype) if isinstance(old, np.ndarray) else type(old)(part))
+
+    _place_ways = 2
+
+    def _choose_place(self, way: int) -> bool:
+        """The attribute `state` alone, and then all numbers that three steps change."""
+        inner = self.env.unwrapped
+        if _has_engine_state(inner):
+            return way == 0
+        rng = np.random.default_rng(0)
+        self.reset(0)
+        before = {name: np.array(value, dtype=np.float64) for name, value in vars(inner).items() if _numeric(value)}
+        moved = set()
+        for _ in range(3):
+            if not self._over:
+                self.step(self.action_space.sample(rng))
+            now = {name: vars(inner).get(name) for name in before}
+            moved |= {name for name, old in before.items() if _numeric(now[name]) and not np.array_equal(np.array(now[name], float), old)}
+        self._state = tuple(sorted(moved & {"state"} if way == 0 else moved))
+        return 0 < sum(int(np.size(getattr(inner, name))) for name in self._state) <= MOST_PLACE
+
+    def _observed(self, place: Float[np.ndarray, " P"]) -> Float[np.ndarray, " O"]:
+        """What is seen of the present state without a step: by the environment's own observer, or the state itself where it has none."""
+        inner = self.env.unwrapped
+        observer = next((getattr(inner, name) for name in _OBSERVERS if callable(getattr(inner, name, None))), None)
+        with _quiet():
+            seen: Any = place.astype(inner.observation_space.dtype) if observer is None else observer()
+            for layer in reversed(self._layers()):
+                if isinstance(layer, gym.ObservationWrapper):
+                    seen = layer.observation(seen)
+        return flatten(self.env.observation_space, seen)
+
+    def _get_randomness(self) -> Any:
+        return copy.deepcopy(self.env.unwrapped.np_random.bit_generator.state)
+
+    def _set_randomness(self, randomness: Any) -> None:
+        self.env.unwrapped.np_random.bit_generator.state = randomness
+
+
+def _time_limit(env: gym.Env) -> int | None:
+    layer: Any = env
+    while isinstance(layer, gym.Wrapper):
+        if isinstance(layer, TimeLimit):
+            return int(layer._max_episode_steps)
+        layer = layer.env
+    return None
+
+
+def _has_engine_state(inner: Any) -> bool:
+    return callable(getattr(inner, "set_state", None)) and hasattr(getattr(inner, "data", None), "qpos")
+
+
+def _numeric(value: Any) -> bool:
+    """Whether an attribute is one or a few numbers that are no whole ones: counters and tables are no state."""
+    if isinstance(value, (tuple, list)):
+        return 0 < len(value) <= MOST_PLACE and all(isinstance(part, (float, np.floating)) for part in value)
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "f" and 0 < value.size <= MOST_PLACE
+    return isinstance(value, (float, np.floating))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """A failure inside somebody's environment, as one sentence that says whose it is."""
+    try:
+        yield
+    except VpwError:
+        raise
+    except Exception as error:
+        raise BadEnvironment(f"{name} failed by itself: {type(error).__name__}: {str(error).strip() or 'no message'}.") from error

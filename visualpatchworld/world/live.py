@@ -1,0 +1,199 @@
+"""Worlds that run: episodes, time limits and counted steps in one place, and powers that are used only where they were seen to hold."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from visualpatchworld.errors import BadState
+from visualpatchworld.world.world import NoPower, Outcome, World
+
+Power = Literal["reset", "snapshot", "place", "reward", "render"]
+
+LEAD_STEPS = 2  # taken before a power is tried, so that the world is not where a reset puts it
+CHECK_STEPS = 3  # that must repeat
+TOLERANCE = 1e-6  # of a repeated step: engines that iterate begin their iteration elsewhere after being placed
+
+
+class Saved(NamedTuple):
+    """A snapshot: what the mechanism needs, and what this side of it remembers."""
+
+    inside: Any
+    observation: Float[np.ndarray, " O"]
+    elapsed: int
+    over: bool
+
+
+class LiveWorld(World):
+    """A world with a mechanism behind it. Subclasses say how it is reset, stepped, saved and placed.
+
+    What is said is tried before it counts: a power holds if steps repeat after it was used. The check runs once, when somebody first asks, and its steps are counted.
+    """
+
+    def __init__(self) -> None:
+        self.env_steps = 0
+        self._elapsed = 0
+        self._over = True
+        self._observation = np.zeros(0)
+        self._held: frozenset[Power] | None = None
+
+    # What a kind of world has to say.
+
+    @abstractmethod
+    def _reset(self, seed: int) -> Float[np.ndarray, " O"]: ...
+
+    @abstractmethod
+    def _step(self, action: Float[np.ndarray, " A"]) -> tuple[Float[np.ndarray, " O"], float, bool, bool]:
+        """Observation, reward, terminated, truncated by the mechanism's own time limit."""
+
+    @abstractmethod
+    def _save(self) -> Any: ...
+
+    @abstractmethod
+    def _load(self, inside: Any) -> None: ...
+
+    @abstractmethod
+    def _get_place(self) -> Float[np.ndarray, " P"]: ...
+
+    @abstractmethod
+    def _set_place(self, place: Float[np.ndarray, " P"]) -> Float[np.ndarray, " O"]: ...
+
+    @abstractmethod
+    def _get_randomness(self) -> Any:
+        """The state of the mechanism's random numbers, so that a check can tell chance from memory."""
+
+    @abstractmethod
+    def _set_randomness(self, randomness: Any) -> None: ...
+
+    _place_ways = 1
+
+    def _choose_place(self, way: int) -> bool:
+        """Take up one of the ways in which a place might be set, the likeliest first; False where there is no such way."""
+        return way == 0
+
+    def _told_powers(self) -> frozenset[Power]:
+        """Powers that need no check."""
+        return frozenset({"reset", "reward"})
+
+    # What follows from it.
+
+    @property
+    def powers(self) -> frozenset[Power]:
+        if self._held is None:
+            held: set[Power] = set(self._told_powers())
+            if self._holds(by_place=False):
+                held.add("snapshot")
+            if any(self._choose_place(way) and self._holds(by_place=True) for way in range(self._place_ways)):
+                held.add("place")
+            self._held, self._over = frozenset(held), True
+        return self._held
+
+    def reset(self, seed: int) -> Float[np.ndarray, " O"]:
+        self._elapsed, self._over = 0, False
+        self._observation = self._checked(self._reset(seed))
+        return self._observation.copy()
+
+    def step(self, action: Float[np.ndarray, " A"]) -> Outcome:
+        if self._over:
+            raise NoPower(f"The episode of {self.name} is over, or none has begun: reset it first.")
+        observation, reward, terminated, truncated = self._step(np.asarray(action, dtype=np.float64))
+        self.env_steps += 1
+        self._elapsed += 1
+        truncated = not terminated and (truncated or (self.time_limit is not None and self._elapsed >= self.time_limit))
+        self._observation, self._over = self._checked(observation), terminated or truncated
+        return Outcome(self._observation.copy(), reward, terminated, truncated)
+
+    def snapshot(self) -> Saved:
+        if "snapshot" not in self.powers:
+            return super().snapshot()
+        return self._saved()
+
+    def restore(self, snapshot: Saved) -> Float[np.ndarray, " O"]:
+        if "snapshot" not in self.powers:
+            return super().restore(snapshot)
+        return self._restored(snapshot)
+
+    def get_place(self) -> Float[np.ndarray, " P"]:
+        if "place" not in self.powers:
+            return super().get_place()
+        return self._get_place()
+
+    def set_place(self, place: Float[np.ndarray, " P"]) -> Float[np.ndarray, " O"]:
+        if "place" not in self.powers:
+            return super().set_place(place)
+        return self._placed(place)
+
+    def _saved(self) -> Saved:
+        return Saved(self._save(), self._observation.copy(), self._elapsed, self._over)
+
+    def _restored(self, snapshot: Saved) -> Float[np.ndarray, " O"]:
+        self._load(snapshot.inside)
+        self._observation, self._elapsed, self._over = snapshot.observation.copy(), snapshot.elapsed, snapshot.over
+        return snapshot.observation.copy()
+
+    def _placed(self, place: Float[np.ndarray, " P"]) -> Float[np.ndarray, " O"]:
+        place = np.asarray(place, dtype=np.float64)
+        if not np.isfinite(place).all():
+            raise BadState(f"A place of {self.name} must be finite numbers, not {place.tolist()}.")
+        self._elapsed, self._over = 0, False
+        self._observation = self._checked(self._set_place(place))
+        return self._observation.copy()
+
+    def _checked(self, observation: Float[np.ndarray, " O"]) -> Float[np.ndarray, " O"]:
+        if observation.shape != (len(self.field_names),):
+            raise BadState(f"{self.name} showed {observation.size} numbers where its space has {len(self.field_names)}.")
+        if not np.isfinite(observation).all():
+            raise BadState(f"{self.name} showed a value that is not finite: {observation.tolist()}.")
+        return observation
+
+    def _holds(self, *, by_place: bool) -> bool:
+        """Whether steps repeat after the world was put back, with the same random numbers.
+
+        A snapshot must bring back another episode. A place may leave as it is what an episode keeps, such as its goal.
+        """
+        rng = np.random.default_rng(0)
+        actions = [self.action_space.sample(rng) for _ in range(LEAD_STEPS + CHECK_STEPS)]
+        # Whatever goes wrong inside someone else's mechanism only means that it has no such power.
+        with suppress(Exception):
+            for seed, lead, times in ((1, 0, 1), (2, LEAD_STEPS, 2)) if by_place else ((1, LEAD_STEPS, 2),):
+                first = self.reset(seed)
+                for action in actions[:lead]:
+                    first = self.step(action).observation
+                    if self._over:  # too short an episode to look into its middle
+                        first, lead = self.reset(seed), 0
+                        break
+                randomness = self._get_randomness()
+                mark: Any = self._get_place() if by_place else self._saved()
+                wanted = self._run(actions[lead:])
+                for _ in range(times):
+                    if not by_place:
+                        self.reset(seed + 2)
+                    again = self._placed(mark) if by_place else self._restored(mark)
+                    if by_place:
+                        self._set_randomness(randomness)
+                    # An engine may show a place it was put into fresher than one it came to; where it resets to, both agree.
+                    alike = _same(first, again)
+                    if by_place and lead:
+                        self.shows_places_alike = alike
+                    elif not alike:
+                        return False
+                    if not all(_same(*pair) for pair in zip(wanted, self._run(actions[lead:]), strict=True)):
+                        return False
+            return True
+        return False
+
+    def _run(self, actions: list[np.ndarray]) -> list[np.ndarray]:
+        seen = []
+        for action in actions:
+            if not self._over:
+                outcome = self.step(action)
+                seen.append(np.array([*outcome.observation, outcome.reward, outcome.terminated]))
+        return seen
+
+
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE))

@@ -1,0 +1,182 @@
+"""Logs that are tables, one row per step: CSV, Parquet, or columns in memory."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from visualpatchworld.errors import BadTrace, UnknownName
+from visualpatchworld.world.flat import identifier
+from visualpatchworld.world.log import Episode, Recording
+
+_EPISODE = ("episode", "episode_id", "episode_index", "episode_idx", "ep", "ep_idx", "trajectory", "traj", "run", "trial")
+_TIME = ("time", "t", "timestamp", "seconds", "time_s")
+_COUNTER = ("step", "step_idx", "frame_index", "index", "row", "unnamed_0")
+_REWARD = ("reward", "rewards", "next_reward")
+_TERMINATED = ("terminated", "terminal", "termination")
+_OTHER_ENDS = ("done", "next_done", "truncated", "timeout")
+_ACTION = re.compile(r"^(actions?|a|u|inputs?|controls?|commands?|cmd)([_.\[]?\d+\]?|[_.].*)?$")
+GAP = 1.5  # a row that comes so many time steps late follows a gap
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table are what; what is not said is guessed where the names leave no doubt."""
+
+    action: Sequence[str] | None = None  # empty: nothing was done
+    state: Sequence[str] | None = None
+    episode: str | None = None
+    dt: float | None = None
+
+
+def read_csv(path: Path, columns: Columns = Columns()) -> Recording:
+    """The recording in a text table; separator and header are found by looking."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadTrace(f"'{path}' is not text, so it is no CSV file.") from None
+    first = text.split("\n", 1)[0]
+    separator = max(",;\t", key=first.count) if any(mark in first for mark in ",;\t") else ","
+    rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if row]
+    if not rows:
+        raise BadTrace(f"'{path}' is empty.")
+    names = [cell.strip() for cell in rows[0]]
+    if all(_number(cell) is not None for cell in names):
+        names = [f"c{i}" for i in range(len(names))]
+    else:
+        rows = rows[1:]
+    if len(set(names)) < len(names):
+        raise BadTrace(f"'{path}' has two columns of one name.")
+    wrong = next((i for i, row in enumerate(rows) if len(row) != len(names)), None)
+    if wrong is not None:
+        raise BadTrace(f"'{path}': row {wrong + 1} has {len(rows[wrong])} cells where there are {len(names)} columns.")
+    cells = list(zip(*rows, strict=True)) or [()] * len(names)
+    return recording_of_table({name: _column(list(column)) for name, column in zip(names, cells, strict=True)}, str(path), columns)
+
+
+def read_parquet(path: Path, columns: Columns = Columns()) -> Recording:
+    """The recording in a Parquet table; a column of lists is as many columns as a list has numbers."""
+    return recording_of_table(parquet_columns(path), str(path), columns)
+
+
+def parquet_columns(path: Path) -> dict[str, np.ndarray]:
+    """The columns of a Parquet file that hold numbers or labels."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import read_table
+    except ImportError:
+        raise BadTrace("Reading Parquet needs pyarrow: pip install pyarrow") from None
+    try:
+        table = read_table(path)
+    except (ArrowException, OSError):
+        raise BadTrace(f"'{path}' can not be read; it is damaged or not a Parquet file.") from None
+    found: dict[str, np.ndarray] = {}
+    for name in table.column_names:
+        values = table.column(name).to_pylist()
+        lists = bool(values) and isinstance(values[0], (list, tuple))
+        if lists and len({len(value) if value is not None else -1 for value in values}) == 1:
+            array = np.array(values, dtype=np.float64)
+            found |= {f"{name}_{i}": array[:, i] for i in range(array.shape[1])} if array.ndim == 2 else {}
+        elif not lists and not any(isinstance(value, (dict, bytes)) for value in values):
+            found[name] = _column(["" if value is None else str(value) for value in values])
+    return found
+
+
+def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = Columns()) -> Recording:
+    """The recording in named columns: row t holds the state before action t, and the last row's action led nowhere that was seen."""
+    table = {str(key): np.asarray(values) for key, values in table.items()}
+    episode = columns.episode or _only(table, _EPISODE)
+    time, counter, reward, terminated = (_only(table, names) for names in (_TIME, _COUNTER, _REWARD, _TERMINATED))
+    for key in [*(columns.action or ()), *(columns.state or ()), *([columns.episode] if columns.episode else [])]:
+        if key not in table:
+            raise UnknownName("column", key, table)
+    ends = {key for key in table if key.lower() in (*_OTHER_ENDS, *_TERMINATED, *_REWARD)}
+    free = [key for key in table if key not in {episode, time, counter} | ends and table[key].dtype.kind == "f"]
+    action = list(columns.action) if columns.action is not None else [key for key in free if _ACTION.match(key.lower())]
+    if columns.action is None and not action and columns.state is None:
+        raise BadTrace(f"{name}: which columns are actions? Say --action COL,COL (or --action none); there are {', '.join(free)}.")
+    state = list(columns.state) if columns.state is not None else [key for key in free if key not in action]
+    if not state:
+        raise BadTrace(f"{name} has no column left to be the state; there are {', '.join(table)}.")
+    for key in (*state, *action):
+        if table[key].dtype.kind != "f":
+            raise BadTrace(f"{name}: the column '{key}' holds text, not numbers.")
+    rows = len(table[state[0]])
+    starts = np.zeros(rows, bool)
+    starts[:1] = True
+    if episode is not None:
+        starts[1:] |= table[episode][1:] != table[episode][:-1]
+        if starts.sum() > len(np.unique(table[episode])):
+            raise BadTrace(f"{name}: rows of one '{episode}' do not lie together; sort the table by it and by time.")
+    dt = columns.dt
+    if time is not None and time not in (*state, *action) and table[time].dtype.kind == "f":
+        dt = dt or _time_step(table[time], starts, time, name)
+    if counter is not None and counter not in (*state, *action) and episode is not None and table[counter].dtype.kind == "f":
+        _check_rising(table[counter], starts, counter, name)
+    edges = [*np.flatnonzero(starts), rows]
+    episodes = []
+    for start, end in zip(edges[:-1], edges[1:], strict=True):
+        seen, done = (
+            np.stack([table[key][start:end] for key in keys], -1) if keys else np.zeros((end - start, 0)) for keys in (state, action)
+        )
+        rewards = table[reward][start : end - 1] if reward is not None and table[reward].dtype.kind == "f" else None
+        # A last row without an action is what the last action led to, so that an end marked there or before was seen.
+        seen_end = bool(action) and not np.isfinite(done[-1]).any()
+        over = terminated is not None and seen_end and _truth(table[terminated][max(start, end - 2) : end])
+        episodes.append(Episode(seen, done[:-1], rewards, over))
+    names, action_names = (tuple(identifier(key) for key in keys) for keys in (state, action))
+    return Recording(tuple(episodes), names, action_names, dt)
+
+
+def _only(table: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """The one column with such a name; none where there is none, or several and so no telling."""
+    found = [key for key in table if key.lower().replace(".", "_") in names]
+    return found[0] if len(found) == 1 else None
+
+
+def _time_step(times: np.ndarray, starts: np.ndarray, key: str, name: str) -> float | None:
+    """The time between rows; a late row begins a new episode in `starts`, and time that runs backwards is refused."""
+    _check_rising(times, starts, key, name)
+    between = np.diff(times)
+    inside = between[~starts[1:]]
+    if not len(inside):
+        return None
+    dt = float(np.median(inside))
+    starts[1:] |= between > GAP * dt
+    return dt
+
+
+def _check_rising(values: np.ndarray, starts: np.ndarray, key: str, name: str) -> None:
+    back = np.flatnonzero((np.diff(values) <= 0) & ~starts[1:])
+    if back.size:
+        raise BadTrace(f"{name}: '{key}' does not rise from row {back[0]} to row {back[0] + 1}; say --episode COL if episodes begin anew.")
+
+
+def _truth(values: np.ndarray) -> bool:
+    return (
+        bool((values.astype(float) > 0).any())
+        if values.dtype.kind in "fib"
+        else bool(np.isin(np.char.lower(values), ("true", "yes")).any())
+    )
+
+
+def _column(cells: list[str]) -> np.ndarray:
+    """A column as numbers where all cells that are not empty are numbers or truth values, as labels otherwise."""
+    truths = {"true": 1.0, "false": 0.0}
+    numbers = [truths.get(cell.strip().lower(), _number(cell)) for cell in cells]
+    return np.array(cells) if any(value is None for value in numbers) else np.array(numbers, dtype=np.float64)
+
+
+def _number(cell: str) -> float | None:
+    if not cell.strip():
+        return np.nan
+    try:
+        return float(cell)
+    except ValueError:
+        return None

@@ -1,0 +1,158 @@
+"""Opening a world, whatever a user brings: a name, a path, an environment, or arrays."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from visualpatchworld.domain import Domain, find_domains, load_domain
+from visualpatchworld.errors import BadTrace, VpwError
+from visualpatchworld.simulator import Simulator
+from visualpatchworld.world.dmc_world import DmcWorld, is_dmc
+from visualpatchworld.world.domain_world import DomainWorld
+from visualpatchworld.world.gym_world import GymWorld
+from visualpatchworld.world.log import Episode, LogWorld, Recording
+from visualpatchworld.world.log_arrays import read_npz, recording_of_arrays, recording_of_lists
+from visualpatchworld.world.log_table import Columns, read_csv, read_parquet, recording_of_table
+from visualpatchworld.world.trajectory import Trajectory
+from visualpatchworld.world.world import World
+
+_FILES = (".npz", ".csv", ".tsv", ".txt", ".parquet", ".h5", ".hdf5")
+
+
+class UnknownWorld(VpwError):
+    """Something that is no world, or a name that nobody knows."""
+
+
+def open_world(world: Any, *, columns: Columns = Columns(), vary: Mapping[str, Any] | None = None, **settings: Any) -> World:
+    """The world behind a name, a path, an environment or arrays; `settings` go to `gymnasium.make`, `vary` to a domain's simulator.
+
+    Example: `open_world("Pendulum-v1")`, `open_world(env)`, `open_world("log.csv", columns=Columns(action=("u",)))`
+    """
+    if isinstance(world, World):
+        return world
+    if isinstance(world, (str, Path)):
+        return _named(str(world), columns, vary or {}, settings)
+    if isinstance(world, Domain):
+        return DomainWorld(world.make(vary), world.name, world.episode_steps)
+    if isinstance(world, Simulator):
+        return DomainWorld(world, type(world).__name__)
+    if isinstance(world, gym.Env):
+        inner = world.unwrapped
+        return DomainWorld(inner, type(inner).__name__) if isinstance(inner, Simulator) else GymWorld(world)
+    if isinstance(world, gym.vector.VectorEnv):
+        raise UnknownWorld("A vector of environments is many worlds at once; give a single one.")
+    if isinstance(world, gym.envs.registration.EnvSpec):
+        return GymWorld.made(world.id, **settings)
+    if is_dmc(world):
+        return DmcWorld(world)
+    if isinstance(world, type) or callable(world):
+        raise UnknownWorld(f"Give an environment, not {getattr(world, '__name__', 'the function')} that makes one: call it first.")
+    return LogWorld(_in_memory(world, columns), "the arrays")
+
+
+def _in_memory(world: Any, columns: Columns) -> Recording:
+    if isinstance(world, Trajectory):
+        world = [world]
+    if isinstance(world, Mapping):
+        return recording_of_arrays(world, "the arrays")
+    if hasattr(world, "columns") and hasattr(world, "__getitem__"):  # a data frame
+        return recording_of_table({str(key): np.asarray(world[key]) for key in world.columns}, "the table", columns)
+    if isinstance(world, Sequence) and world and all(isinstance(one, Trajectory) for one in world):
+        return Recording(tuple(Episode(one.observations, one.actions, one.rewards, one.terminated) for one in world))
+    if isinstance(world, Sequence) and 2 <= len(world) <= 3 and all(_is_arrays(part) for part in world):
+        observations, actions, *rest = world
+        if isinstance(observations, (list, tuple)) and observations and np.ndim(observations[0]) == 2:
+            return recording_of_lists(observations, actions, rest[0] if rest else None, "the arrays")
+        parts = {"observations": observations, "actions": actions} | ({"rewards": rest[0]} if rest else {})
+        return recording_of_arrays(parts, "the arrays")
+    raise UnknownWorld(
+        f"{type(world).__name__} is no world: give a Gymnasium id or environment, a dm_control task, a path, or (observations, actions)."
+    )
+
+
+def _is_arrays(part: Any) -> bool:
+    return isinstance(part, (np.ndarray, list, tuple)) or hasattr(part, "__array__")
+
+
+def _named(name: str, columns: Columns, vary: Mapping[str, Any], settings: Mapping[str, Any]) -> World:
+    kind, _, rest = name.partition(":")
+    if kind == "dmc":
+        return DmcWorld.made(name)
+    if kind == "minari":
+        from visualpatchworld.world.log_hdf5 import read_minari
+
+        return LogWorld(read_minari(rest), name)
+    if kind == "lerobot":
+        return LogWorld(_folder(Path(rest)), name)
+    path = Path(name)
+    if path.suffix.lower() in _FILES or path.is_file():
+        return LogWorld(_file(path, columns), name)
+    if path.is_dir() and name not in find_domains():
+        return LogWorld(_folder(path), name)
+    if name in find_domains():
+        domain = load_domain(name)
+        return DomainWorld(domain.make(vary), name, domain.episode_steps)
+    return _gym(name, settings)
+
+
+def _file(path: Path, columns: Columns) -> Recording:
+    if not path.is_file():
+        raise BadTrace(f"There is no file '{path}'.")
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".npz":
+            return read_npz(path)
+        if suffix in (".csv", ".tsv", ".txt"):
+            return read_csv(path, columns)
+        if suffix == ".parquet":
+            return read_parquet(path, columns)
+        if suffix in (".h5", ".hdf5"):
+            from visualpatchworld.world.log_hdf5 import read_hdf5
+
+            return read_hdf5(path, tuple(columns.state or ()))
+    except PermissionError:
+        raise BadTrace(f"'{path}' is not for us to open.") from None
+    raise BadTrace(f"'{path}' is no kind of log that is known; those are {', '.join(_FILES)}.")
+
+
+def _folder(path: Path) -> Recording:
+    from visualpatchworld.world.log_lerobot import INFO, read_lerobot
+
+    if (path / "data" / "main_data.hdf5").is_file():
+        from visualpatchworld.world.log_hdf5 import read_minari
+
+        return read_minari(str(path))
+    if not path.is_dir():
+        raise BadTrace(f"There is no folder '{path}'.")
+    if not (path / INFO).is_file():
+        raise BadTrace(f"The folder '{path}' is neither a LeRobot folder (meta/info.json) nor a Minari one (data/main_data.hdf5).")
+    return read_lerobot(path)
+
+
+def _gym(name: str, settings: Mapping[str, Any]) -> World:
+    try:
+        return GymWorld.made(name, **settings)
+    except VpwError:
+        raise
+    except ModuleNotFoundError as error:
+        raise UnknownWorld(f"Cannot import '{error.name or name.partition(':')[0]}', which '{name}' needs.") from None
+    except gym.error.DependencyNotInstalled as error:
+        raise UnknownWorld(f"'{name}' needs a package that is not installed: {str(error).strip()}") from None
+    except gym.error.Error as error:
+        known = [*find_domains(), *gym.registry]
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        lower = {one.lower(): one for one in known}
+        close = close or [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.4)]
+        hint = f"; near it: {', '.join(close)}" if close else ""
+        reason = "" if isinstance(error, (gym.error.NameNotFound, gym.error.UnregisteredEnv)) else f" ({str(error).strip()})"
+        raise UnknownWorld(
+            f"No world '{name}'{reason}: it is no domain, no Gymnasium id{hint}. A task of dm_control is dmc:DOMAIN/TASK, a log is a path."
+        ) from None
+    except Exception as error:  # whatever somebody's environment raises when it is made
+        raise UnknownWorld(f"'{name}' cannot be made: {type(error).__name__}: {str(error).strip()}.") from None
