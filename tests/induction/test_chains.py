@@ -144,8 +144,6 @@ def assert_constants(machine: Machine, fit: ChainFit, tolerance: float, zero_tol
         assert abs(chain.pull(i)) == pytest.approx(abs(load[0, i]) / unit, rel=tolerance, abs=1e-6)
         damped = chain.values.get(Term("damping", i), 0.0)
         assert damped == pytest.approx(machine.damping[i] / unit, rel=tolerance, abs=zero_tolerance * 0.1)
-            machine.damping[i] / unit, rel=tolerance, abs=zero_tolerance * 0.1
-        )
         for m in range(machine.gains.shape[1]):
             assert abs(chain.values.get(Term("gain", i, m), 0.0)) == pytest.approx(abs(machine.gains[i, m]) / unit, rel=tolerance, abs=1e-6)
         for j in range(i + 1, size):
