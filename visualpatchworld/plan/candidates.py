@@ -8,7 +8,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from visualpatchworld.world.world import ActionSpace
 
@@ -63,7 +63,7 @@ def rest_units(space: ActionSpace) -> Float[np.ndarray, " A"]:
 
 def first_population(planner: ReturnPlanner, space: ActionSpace, key: PRNGKeyArray) -> Population:
     """Nothing is known: elites are fresh, and the first of them rests."""
-    elites = _fresh(planner, space, key, planner.elites)
+    elites = _fresh(space, _chance(planner, space, key, planner.elites))
     elites = elites.at[0].set(jnp.asarray(rest_units(space), jnp.float32))
     return Population(elites, elites[0], jnp.ones_like(elites[0]))
 
@@ -76,13 +76,17 @@ def shifted(planner: ReturnPlanner, population: Population, steps: int) -> Popul
 
 def propose(planner: ReturnPlanner, space: ActionSpace, population: Population, key: PRNGKeyArray) -> Float[Array, "K H A"]:
     """Candidates of one round; the elites are among them, first."""
-    keys = jax.random.split(key, 3)
     num_fresh = max(1, int(planner.fresh * planner.samples))
     num_drawn = 0 if space.kind == "discrete" else int(planner.drawn * planner.samples)
     num_changed = max(1, planner.samples - planner.elites - num_fresh - num_drawn)
-    parts = [population.elites, _changed(space, population.elites, keys[0], num_changed), _fresh(planner, space, keys[1], num_fresh)]
+    chance = _chance(planner, space, key, num_changed + num_fresh + num_drawn)
+    changed, fresh, drawn = (
+        Chance(*(part[start:end] for part in chance))
+        for start, end in ((0, num_changed), (num_changed, num_changed + num_fresh), (num_changed + num_fresh, None))
+    )
+    parts = [population.elites, _changed(space, population.elites, changed), _fresh(space, fresh)]
     if num_drawn:
-        parts.append(_drawn(population, keys[2], num_drawn))
+        parts.append(_drawn(population, drawn))
     return jnp.concatenate(parts)
 
 
@@ -99,58 +103,73 @@ def refit(
     return Population(elites, mean, std), returns[order[0]]
 
 
-def _fresh(planner: ReturnPlanner, space: ActionSpace, key: PRNGKeyArray, count: int) -> Float[Array, "N H A"]:
-    """Held sequences: values kept for times around a length that is drawn evenly over its logarithm; some swing between two values."""
-    keys = jax.random.split(key, 6)
-    shape = (count, planner.horizon, len(space))
-    longest = jnp.log(jnp.maximum(planner.horizon / 2, 2.0))
-    length = jnp.exp(jax.random.uniform(keys[0], (count, 1, len(space))) * longest)
-    phase = jax.random.uniform(keys[1], length.shape) * length
-    even = jnp.floor((jnp.arange(planner.horizon)[None, :, None] + phase) / length).astype(int)
-    uneven = jnp.cumsum(jax.random.uniform(keys[2], shape) < 1 / length, axis=1)
-    kind = jnp.arange(count)[:, None, None] % 3
-    index = jnp.where(kind == 0, uneven, jnp.where(kind == 1, even, even % 2))
-    if space.kind == "discrete":
-        values = jnp.floor(jax.random.uniform(keys[3], shape) * jnp.asarray(space.counts)).astype(jnp.float32)
-    else:
-        values = jax.random.uniform(keys[3], shape, minval=-1.0, maxval=1.0)
-        extreme = jax.random.uniform(keys[4], (count, 1, 1)) < 0.5
-        values = jnp.where(extreme, jnp.sign(values), values)
-    return jnp.take_along_axis(values, jnp.minimum(index, planner.horizon - 1), axis=1)
+class Chance(NamedTuple):
+    """Even random numbers for N candidates: one per step, and a few per sequence. Drawn in two calls, which compile in seconds."""
+
+    steps: Float[Array, "N H A"]
+    whole: Float[Array, "N 6 A"]
 
 
-def _changed(space: ActionSpace, elites: Float[Array, "E H A"], key: PRNGKeyArray, count: int) -> Float[Array, "N H A"]:
+def _chance(planner: ReturnPlanner, space: ActionSpace, key: PRNGKeyArray, count: int) -> Chance:
+    keys = jax.random.split(key)
+    steps = jax.random.uniform(keys[0], (count, planner.horizon, len(space)), minval=1e-6, maxval=1 - 1e-6)
+    return jax.lax.optimization_barrier(Chance(steps, jax.random.uniform(keys[1], (count, 6, len(space)))))
+
+
+def _held(values: Float[Array, "N H A"], length: Float[Array, "N 1 A"], other: Float[Array, "N 1 A"], phase: Array) -> Array:
+    """Each value kept for about a length: switches lie on two combs, so that times between them vary."""
+    time = jnp.arange(values.shape[1])[None, :, None]
+    index = jnp.floor(time / length + phase) + jnp.floor(time / other + phase)
+    return jnp.take_along_axis(values, jnp.minimum(index.astype(int), values.shape[1] - 1), axis=1)
+
+
+def _lengths(even: Float[Array, "N A"], longest: float) -> Float[Array, "N 1 A"]:
+    """Lengths up to the longest, even over their logarithm."""
+    return jnp.exp(even * jnp.log(max(longest, 2.0)))[:, None]
+
+
+def _values(space: ActionSpace, even: Float[Array, "*B A"]) -> Float[Array, "*B A"]:
+    """Units from even random numbers: all choices alike, or all numbers alike."""
+    return jnp.floor(even * jnp.asarray(space.counts, jnp.float32)) if space.kind == "discrete" else 2 * even - 1
+
+
+def _fresh(space: ActionSpace, chance: Chance) -> Float[Array, "N H A"]:
+    """Held sequences of any pace: of any values, of extreme ones, or to and fro between two."""
+    count, horizon, _ = chance.steps.shape
+    length, other = (_lengths(chance.whole[:, i], horizon / 2) for i in (0, 1))
+    values = _values(space, chance.steps)
+    if space.kind == "continuous":
+        values = jnp.where(chance.whole[:, 2, None] < 0.5, jnp.sign(values), values)
+    time = jnp.arange(horizon)[None, :, None]
+    swing = jnp.floor(time / length + chance.whole[:, 3, None]).astype(int) % 2
+    two = jnp.where(swing == 0, values[:, :1], values[:, 1:2] if horizon > 1 else values[:, :1])
+    return jnp.where((jnp.arange(count) % 3 == 0)[:, None, None], two, _held(values, length, other, chance.whole[:, 3, None]))
+
+
+def _changed(space: ActionSpace, elites: Float[Array, "E H A"], chance: Chance) -> Float[Array, "N H A"]:
     """Copies of elites with one stretch changed: another value, a shift of the value, or everything after a moment earlier or later."""
-    horizon = elites.shape[1]
-    keys = jax.random.split(key, 8)
-    parents = elites[jax.random.randint(keys[0], (count,), 0, len(elites))]
+    count, horizon, width = chance.steps.shape
+    whole, scalar = chance.whole, chance.whole[:, :, 0]
+    parents = elites[(scalar[:, 0] ** 2 * len(elites)).astype(int)]  # the better ones more often
     time = jnp.arange(horizon)[None, :]
-    start = jax.random.randint(keys[1], (count, 1), 0, horizon)
-    length = jnp.exp(jax.random.uniform(keys[2], (count, 1)) * jnp.log(max(horizon / 2, 2.0)))
+    start = (scalar[:, 1:2] * horizon).astype(int)
+    length = jnp.exp(scalar[:, 2:3] * jnp.log(max(horizon / 2, 2.0)))
     inside = ((time >= start) & (time < start + length))[:, :, None]
-    column = jax.random.randint(keys[3], (count, 1, 1), 0, len(space)) == jnp.arange(len(space))
-    if space.kind == "discrete":
-        value = jnp.floor(jax.random.uniform(keys[4], (count, 1, len(space))) * jnp.asarray(space.counts))
-        other = jnp.where(inside & column, value, parents)
-    else:
-        value = jax.random.uniform(keys[4], (count, 1, len(space)), minval=-1.0, maxval=1.0)
-        size = jnp.exp(jax.random.uniform(keys[5], (count, 1, 1), minval=-4.0, maxval=0.0))
-        nudged = jnp.clip(parents + value * size, -1, 1)
-        kept = (jnp.arange(count) % 2 == 0)[:, None, None]
-        other = jnp.where(inside & column, jnp.where(kept, value, nudged), parents)
-    by = jax.random.randint(keys[6], (count, 1), -3, 4)
+    column = (scalar[:, 3] * width).astype(int)[:, None, None] == jnp.arange(width)
+    value = _values(space, whole[:, 4])[:, None]
+    if space.kind == "continuous":
+        size = jnp.exp(-4 * whole[:, 5])[:, None]
+        value = jnp.where((jnp.arange(count) % 2 == 0)[:, None, None], value, jnp.clip(parents + value * size, -1, 1))
+    by = (whole[:, 4, 0] * 7).astype(int)[:, None] - 3
     at = jnp.where(time >= start, jnp.clip(time + by, 0, horizon - 1), time)
-    moved = jnp.take_along_axis(parents, at[:, :, None], axis=1)
-    return jnp.where((jnp.arange(count) % 4 == 3)[:, None, None], moved, other)
+    moved = jnp.take_along_axis(parents, jnp.broadcast_to(at[:, :, None], parents.shape), axis=1)
+    return jnp.where((jnp.arange(count) % 4 == 3)[:, None, None], moved, jnp.where(inside & column, value, parents))
 
 
-def _drawn(population: Population, key: PRNGKeyArray, count: int) -> Float[Array, "N H A"]:
+def _drawn(population: Population, chance: Chance) -> Float[Array, "N H A"]:
     """Draws around the mean, the mean itself first; noise is held for a while in most of them, since single steps hardly move a world."""
-    horizon, width = population.mean.shape
-    keys = jax.random.split(key, 3)
-    length = jnp.exp(jax.random.uniform(keys[0], (count, 1, 1)) * jnp.log(max(min(horizon / 2, 10.0), 2.0)))
-    phase = jax.random.uniform(keys[1], length.shape) * length
-    index: Int[Array, "N H 1"] = jnp.floor((jnp.arange(horizon)[None, :, None] + phase) / length).astype(int)
-    noise = jax.random.normal(keys[2], (count, horizon, width))
-    noise = jnp.take_along_axis(noise, jnp.broadcast_to(jnp.minimum(index, horizon - 1), noise.shape), axis=1)
+    horizon = population.mean.shape[0]
+    noise = 0.55 * jnp.log(chance.steps / (1 - chance.steps))  # logistic: bell-shaped with a spread of one
+    length, other = (_lengths(chance.whole[:, i], min(horizon / 2, 20.0)) for i in (0, 1))
+    noise = _held(noise, length, other, chance.whole[:, 2, None])
     return jnp.clip(population.mean + population.std * noise, -1, 1).at[0].set(population.mean)
