@@ -23,9 +23,7 @@ class Plan(NamedTuple):
     population: Population
 
 
-def returns(
-    world: Imagined, state: Float[Array, " S"], actions: Float[Array, "K H A"], remaining: Int[Array, ""]
-) -> Float[Array, " K"]:
+def returns(world: Imagined, state: Float[Array, " S"], actions: Float[Array, "K H A"], remaining: Int[Array, ""]) -> Float[Array, " K"]:
     """What each sequence earns from a state up to an end, or for as many steps as remain."""
 
     def advance(carry: Any, inputs: Any) -> tuple[Any, None]:

@@ -25,6 +25,7 @@ IMAGINED_STEPS = 300  # of an imagined episode
 IMAGINED_STARTS = 2
 EXECUTED_IN_IMAGINATION = 5
 WORTH_LONGER = 0.01  # of the spread of imagined returns: less gain than this is not worth a longer horizon
+FIRST_SEARCHES = 4
 NO_LIMIT = 1000  # steps of an episode in a world without a time limit
 UNLIMITED = 1 << 20
 
@@ -135,8 +136,11 @@ class Controller:
             state = self._track.first(observation) if state is None else self._track.next(state, acted, observation)
             if plan is None or age == self.planner.execute:
                 self._key, key = jax.random.split(self._key)
-                found = self.search(state, population, remaining, key)
-                plan, age, population = np.asarray(found.actions), 0, self._shift(found.population)
+                # The first plan has nothing to begin with, so it is searched for several times over.
+                for again in jax.random.split(key, FIRST_SEARCHES if plan is None else 1):
+                    found = self.search(state, population, remaining, again)
+                    population = found.population
+                plan, age, population = np.asarray(found.actions), 0, self._shift(population)
             acted, age = np.asarray(plan[age], dtype=float), age + 1
             self.seconds.append(time.perf_counter() - began)
             return acted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,10 +50,7 @@ def recording_of_arrays(arrays: Mapping[str, Any], name: str) -> Recording:
             found[meaning] = _numbers(arrays[present[0]], present[0], name)
     if "observations" not in found:
         raise BadTrace(f"{name} has no 'observations' (or 'states'); it has {', '.join(arrays) or 'nothing'}.")
-    if "actions" in arrays:
-        whole = np.issubdtype(np.asarray(arrays["actions"]).dtype, np.integer)
-    else:
-        whole = False
+    whole = np.issubdtype(np.asarray(arrays["actions"]).dtype, np.integer) if "actions" in arrays else False
     if "next_observations" in found:
         episodes = _transitions(found, name)
     elif found["observations"].ndim == 3:
@@ -184,7 +182,7 @@ def _transitions(found: dict[str, np.ndarray], name: str) -> list[Episode]:
     for values in flags.values():
         breaks |= values[:-1]
     cuts = np.concatenate([[0], np.flatnonzero(breaks) + 1, [len(before)]])
-    spans = list(zip(cuts[:-1], cuts[1:], strict=True))
+    spans = list(itertools.pairwise(cuts))
     ended = flags["terminated"] if "terminated" in flags else _real_ends(flags.get("dones"), spans)
     return [
         Episode(
