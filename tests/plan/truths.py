@@ -2,7 +2,7 @@
 
 from visualpatchworld.program.program import Program
 
-PENDULUM = Program('''
+PENDULUM = Program("""
 from typing import NamedTuple
 import jax.numpy as np
 
@@ -24,9 +24,9 @@ def read(observation):
 def reward(state, action, next_state):
     angle = np.mod(state.theta + np.pi, 2 * np.pi) - np.pi
     return -(angle**2 + 0.1 * state.omega**2 + 0.001 * np.clip(action[0], -2.0, 2.0) ** 2)
-''')
+""")
 
-CARTPOLE = Program('''
+CARTPOLE = Program("""
 from typing import NamedTuple
 import jax.numpy as np
 
@@ -48,9 +48,9 @@ def reward(state, action, next_state):
 
 def terminated(state):
     return (np.abs(state.x) > 2.4) | (np.abs(state.theta) > 0.20943951)
-''')
+""")
 
-MOUNTAIN_CAR = Program('''
+MOUNTAIN_CAR = Program("""
 from typing import NamedTuple
 import jax.numpy as np
 
@@ -68,9 +68,9 @@ def reward(state, action, next_state):
 
 def terminated(state):
     return state.x >= 0.5
-''')
+""")
 
-MOUNTAIN_CAR_CONTINUOUS = Program('''
+MOUNTAIN_CAR_CONTINUOUS = Program("""
 from typing import NamedTuple
 import jax.numpy as np
 
@@ -88,9 +88,9 @@ def reward(state, action, next_state):
 
 def terminated(state):
     return state.x >= 0.45
-''')
+""")
 
-ACROBOT = Program('''
+ACROBOT = Program("""
 from typing import NamedTuple
 import jax.numpy as np
 
@@ -119,7 +119,8 @@ def step(state, action):
     k3 = rates(moved(state, k2, 0.1), torque)
     k4 = rates(moved(state, k3, 0.2), torque)
     after = State(*(a + 0.2 / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in zip(state, k1, k2, k3, k4)))
-    return State(after.first, after.second, np.clip(after.first_speed, -4 * np.pi, 4 * np.pi), np.clip(after.second_speed, -9 * np.pi, 9 * np.pi))
+    first_speed, second_speed = np.clip(after.first_speed, -4 * np.pi, 4 * np.pi), np.clip(after.second_speed, -9 * np.pi, 9 * np.pi)
+    return State(after.first, after.second, first_speed, second_speed)
 
 def observe(state):
     return np.cos(state.first), np.sin(state.first), np.cos(state.second), np.sin(state.second), state.first_speed, state.second_speed
@@ -133,4 +134,4 @@ def reward(state, action, next_state):
 
 def terminated(state):
     return -np.cos(state.first) - np.cos(state.first + state.second) > 1.0
-''')
+""")

@@ -134,7 +134,7 @@ def test_attributes_are_found_where_there_is_no_state():
     world = GymWorld(Cart())
     assert "place" in world.powers
     first = world.reset(0)
-    assert sorted(world.set_place([*world.get_place(), 0.25, 0.5]) - first) == pytest.approx([0.25, 0.5])
+    assert sorted(world.set_place(world.get_place() + np.array([0.25, 0.5])) - first) == pytest.approx([0.25, 0.5])
 
 
 def test_asking_for_powers_in_the_middle_of_an_episode_does_not_disturb_it():
@@ -190,7 +190,7 @@ def test_a_place_must_be_finite_and_inside_what_can_be_shown():
 
 def test_wrappers_of_a_user_stay_on():
     one = np.ones(1, np.float32)
-    env = gym.wrappers.TransformReward(gym.wrappers.RescaleAction(gym.make("Pendulum-v1"), -one, one), lambda r: 2 * r)
+    env = gym.wrappers.TransformReward(gym.wrappers.RescaleAction(gym.make("Pendulum-v1"), -one, one), lambda r: 2 * float(r))
     world = GymWorld(env)
     assert world.action_space.high == (1.0,)
     assert world.time_limit == 200

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from visualpatchworld.world.world import ActionSpace
 
@@ -33,6 +33,11 @@ class ReturnPlanner:
             raise ValueError(f"execute must lie between 1 and the horizon of {self.horizon}, not {self.execute}")
 
     @property
+    def tail(self) -> int:
+        """Steps after the horizon that are imagined without a plan: see `with_tail`."""
+        return tail_of(self.horizon)
+
+    @property
     def title(self) -> str:
         return f"CEM with held actions, {self.samples} x {self.rounds}, {self.horizon} steps ahead, {self.execute} executed"
 
@@ -51,6 +56,28 @@ def to_actions(space: ActionSpace, units: Float[Array, "*B A"]) -> Float[Array, 
         return units
     low, high = (jnp.asarray(side, jnp.float32) for side in (space.low, space.high))
     return low + (jnp.clip(units, -1, 1) + 1) / 2 * (high - low)
+
+
+def tail_of(horizon: Any) -> Any:
+    """Steps that a plan is imagined to be followed by: a quarter of the horizon, and not less than ten."""
+    return 10 + (horizon // 4 - 10) * (horizon > 40)
+
+
+def with_tail(
+    planner: ReturnPlanner, space: ActionSpace, candidates: Float[Array, "K H A"], reach: Int[Array, ""], key: PRNGKeyArray
+) -> Float[Array, "K H+L A"]:
+    """Candidates up to where they reach, and after that what nobody has planned: rest, or choices at random, the same for all.
+
+    Many plans earn the same up to the horizon and leave the world in a better or worse place there. How they fare when nobody plans on
+    tells them apart.
+    """
+    steps = planner.horizon + planner.tail
+    if space.kind == "discrete":
+        tail = _values(space, jax.random.uniform(key, (1, steps, len(space)), maxval=1 - 1e-6))
+    else:
+        tail = jnp.broadcast_to(jnp.asarray(rest_units(space), jnp.float32), (1, steps, len(space)))
+    padded = jnp.pad(candidates, ((0, 0), (0, planner.tail), (0, 0)))
+    return jnp.where((jnp.arange(steps) < jnp.minimum(reach, planner.horizon))[None, :, None], padded, tail)
 
 
 def rest_units(space: ActionSpace) -> Float[np.ndarray, " A"]:

@@ -1,4 +1,4 @@
-"""Searching for the best return: under a program the whole search is one compiled call, under a world that can be copied it steps copies."""
+"""Searching for the best return: under a program the whole search is one compiled call, in a world it steps copies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from visualpatchworld.plan.candidates import Population, ReturnPlanner, first_population, propose, refit, shifted, to_actions
+from visualpatchworld.plan.candidates import (
+    Population,
+    ReturnPlanner,
+    first_population,
+    propose,
+    refit,
+    shifted,
+    tail_of,
+    to_actions,
+    with_tail,
+)
 from visualpatchworld.program.imagined import Imagined
 from visualpatchworld.world.world import ActionSpace, World
 
@@ -49,12 +59,17 @@ def search(
     population: Population,
     remaining: Int[Array, ""],
     key: PRNGKeyArray,
+    reach: Int[Array, ""] | None = None,
 ) -> Plan:
-    """The best plan under a program, for JAX to trace."""
+    """The best plan under a program, for JAX to trace; it reaches as far as the planner's horizon, or less far where that is said."""
+    reach = jnp.asarray(planner.horizon) if reach is None else reach
+    counted = jnp.minimum(remaining, reach + tail_of(reach))
 
     def advance(population: Population, key: PRNGKeyArray) -> tuple[Population, Float[Array, ""]]:
-        candidates = propose(planner, space, population, key)
-        return refit(planner, population, candidates, returns(world, state, to_actions(space, candidates), remaining))
+        keys = jax.random.split(key)
+        candidates = propose(planner, space, population, keys[0])
+        actions = to_actions(space, with_tail(planner, space, candidates, reach, keys[1]))
+        return refit(planner, population, candidates, returns(world, state, actions, counted))
 
     population, best = jax.lax.scan(advance, population, jax.random.split(key, planner.rounds))
     return Plan(to_actions(space, population.elites[0]), best[-1], population)
@@ -71,14 +86,20 @@ def compiled_search(planner: ReturnPlanner, space: ActionSpace, world: Imagined)
 
 def search_in_world(planner: ReturnPlanner, space: ActionSpace, world: World) -> Search:
     """The same search with the true world in place of a program: every candidate is lived through from a snapshot. Slow by its nature."""
-    suggest = jax.jit(lambda population, key: propose(planner, space, population, key))
+
+    @jax.jit
+    def suggest(population: Population, key: PRNGKeyArray) -> tuple[Array, Array]:
+        keys = jax.random.split(key)
+        candidates = propose(planner, space, population, keys[0])
+        return candidates, to_actions(space, with_tail(planner, space, candidates, jnp.asarray(planner.horizon), keys[1]))
+
     sort = jax.jit(lambda population, candidates, earned: refit(planner, population, candidates, earned))
 
     def run(_: Any, population: Population, remaining: int, key: PRNGKeyArray) -> Plan:
         here, best = world.snapshot(), jnp.asarray(-jnp.inf)
         for round_key in jax.random.split(key, planner.rounds):
-            candidates = suggest(population, round_key)
-            earned = [_lived(world, here, actions, remaining) for actions in np.asarray(to_actions(space, candidates))]
+            candidates, actions = suggest(population, round_key)
+            earned = [_lived(world, here, sequence, remaining) for sequence in np.asarray(actions, dtype=float)]
             population, best = sort(population, candidates, jnp.asarray(earned, jnp.float32))
         world.restore(here)
         return Plan(to_actions(space, population.elites[0]), best, population)
@@ -104,7 +125,7 @@ def imagined_return(
     *,
     steps: int,
 ) -> Callable[[Float[Array, " S"], Int[Array, ""], PRNGKeyArray], Float[Array, ""]]:
-    """A compiled function from a start, a horizon up to the planner's own and a key to the return of an episode of planning, all imagined."""
+    """A compiled function from a start, a horizon (at most the planner's) and a key to the return of a planned episode, all imagined."""
     plans = -(-steps // planner.execute)
 
     def live(carry: Any, action: Float[Array, " A"]) -> tuple[Any, None]:
@@ -115,7 +136,7 @@ def imagined_return(
 
     def advance(horizon: Int[Array, ""], carry: Any, key: PRNGKeyArray) -> tuple[Any, None]:
         (state, alive, earned), population = carry
-        plan = search(planner, space, world, state, population, horizon, key)
+        plan = search(planner, space, world, state, population, jnp.asarray(1 << 20), key, horizon)
         life = jax.lax.scan(live, (state, alive, earned), plan.actions[: planner.execute])[0]
         return (life, shifted(planner, plan.population, planner.execute)), None
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from visualpatchworld.program.imagined import Imagined
 
@@ -29,9 +29,10 @@ def tracker(world: Imagined) -> Tracker:
     say in it, and then moved by the program.
     """
 
-    def shown(observation: Float[Array, " O"]) -> Array:
-        """Which fields of a state the observation determines."""
-        return jnp.abs(jax.jacfwd(world.read)(observation)).sum(axis=1) > 0
+    @jax.jit
+    def shown(observation: Float[Array, " O"]) -> Bool[Array, " S"]:
+        """Which fields of a state the observation determines; a slope that is not a number is one all the same."""
+        return (jax.jacfwd(world.read)(observation) != 0).any(axis=1)
 
     @jax.jit
     def follow(state: Float[Array, " S"], action: Float[Array, " A"], observation: Float[Array, " O"]) -> Float[Array, " S"]:
@@ -53,7 +54,12 @@ def tracker(world: Imagined) -> Tracker:
     def cast(values: Any) -> Array:
         return jnp.asarray(values, jnp.float32)
 
-    return Tracker(
-        lambda observation: np.asarray(read(cast(observation))),
-        lambda state, action, observation: np.asarray(follow(cast(state), cast(action), cast(observation))),
-    )
+    def first(observation: Any) -> Float[np.ndarray, " S"]:
+        return np.asarray(read(cast(observation)))
+
+    def following(state: Any, action: Any, observation: Any) -> Float[np.ndarray, " S"]:
+        if bool(shown(cast(observation)).all()):
+            return first(observation)
+        return np.asarray(follow(cast(state), cast(action), cast(observation)))
+
+    return Tracker(first, following)

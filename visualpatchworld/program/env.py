@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,7 +17,7 @@ from visualpatchworld.program.imagined import Imagined, imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.world import ActionSpace
 
-Starts = Float[np.ndarray, "N O"] | Callable[[np.random.Generator], Any]
+Starts = Float[np.ndarray, "N O"] | Sequence[Sequence[float]] | Callable[[np.random.Generator], Any]
 
 
 class ProgramEnv(gym.Env[np.ndarray, Any]):

@@ -34,7 +34,7 @@ def imagine(program: Program, backend: Backend = "jax", dtype: Any = None) -> Im
     model = program.bind_world(backend)
     array: Any = jnp if backend == "jax" else np
     dtype = dtype or (np.float32 if backend == "jax" else np.float64)
-    fields = tuple(getattr(model.State, "_fields", ()))
+    fields: tuple[str, ...] = tuple(getattr(model.State, "_fields", ()))
     if not fields:
         raise BadProgram(f"{program.where()}: the program defines no State.")
     observed = [name for name in fields if name not in model.State._field_defaults]

@@ -31,7 +31,8 @@ class Saved(NamedTuple):
 class LiveWorld(World):
     """A world with a mechanism behind it. Subclasses say how it is reset, stepped, saved and placed.
 
-    What is said is tried before it counts: a power holds if steps repeat after it was used. The check runs once, when somebody first asks, and its steps are counted.
+    What is said is tried before it counts: a power holds if steps repeat after it was used. The check runs once, when somebody first asks,
+    and its steps are counted.
     """
 
     def __init__(self) -> None:

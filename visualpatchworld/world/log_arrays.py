@@ -107,7 +107,7 @@ def _padded(found: dict[str, np.ndarray], name: str) -> list[Episode]:
     lengths = found.get("lengths")
     if lengths is None:
         # Rows past the end are NaN.
-        seen = np.isfinite(observations).any(axis=2)
+        seen: np.ndarray = np.any(np.isfinite(observations), axis=2)
         lengths = np.array([np.flatnonzero(row)[-1] if row.any() else 0 for row in seen])
     elif lengths.shape != (count,) or lengths.max() > rows - 1 or lengths.min() < 0:
         raise BadTrace(f"{name}: 'lengths' must hold {count} numbers of steps, each at most {rows - 1}.")
