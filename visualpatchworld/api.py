@@ -29,8 +29,8 @@ from visualpatchworld.induce.induce import Induction, choose_form
 from visualpatchworld.induce.select import Evidence
 from visualpatchworld.induce.windows import recordings_of
 from visualpatchworld.output import make_folder
-from visualpatchworld.plan.control import make_search
-from visualpatchworld.plan.scorer import InducedScorer, Situation
+from visualpatchworld.plan.planner import Situation
+from visualpatchworld.plan.scorer import InducedScorer
 from visualpatchworld.program import program as programs
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.schema import Source
@@ -133,7 +133,7 @@ def make_planner(domain: Domain, program: Program, traces: Traces | None = None)
     Example: `plan = vpw.make_planner(world, program); actions = plan(state, goal, seed=0)`
     """
     library = [] if traces is None else [episode.actions[:-1] for episode in for_fitting(_of(domain, traces).episodes)]
-    search = make_search(domain.planner, InducedScorer(program, domain.cost), library, np.random.default_rng(0))
+    search = domain.planner.prepare(InducedScorer(program, domain.cost), library, np.random.default_rng(0))
     resting = np.zeros((domain.planner.horizon, domain.layout.action.width))
 
     def plan(state: Float[np.ndarray, " S"], goal: Float[np.ndarray, " S"], *, seed: int = 0) -> Float[np.ndarray, "H A"]:

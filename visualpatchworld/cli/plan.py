@@ -62,7 +62,7 @@ def plan(
     keep_compiled(all_cores=True)
     world = load_domain(domain)
     if horizon is not None:
-        world = replace(world, planner=replace(world.planner, horizon=horizon, execute=horizon))
+        world = replace(world, planner=world.planner.looking(horizon))
     if score not in ("induced", "hybrid", "simulator"):
         raise UnknownName("way to score", score, ("induced", "hybrid", "simulator"))
     if metric is not None and metric not in world.metrics:
