@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 from visualpatchworld.errors import printable
 
@@ -69,8 +69,8 @@ def refusal_in(answer: dict[str, Any]) -> Refusal | None:
 
 def rolled_in(answer: dict[str, Any], num_lanes: int, num_steps: int) -> Rolled:
     """How rolling so many lanes forward went."""
-    failures, num_failed, num_together = (answer.get(name) for name in ("failures", "num_failed", "num_together"))
-    if not (isinstance(failures, dict) and _is_count(num_failed, num_lanes) and _is_count(num_together, num_lanes * num_steps)):
+    failures, num_failed, num_together = answer.get("failures"), answer.get("num_failed"), answer.get("num_together")
+    if not isinstance(failures, dict) or not _is_count(num_failed, num_lanes) or not _is_count(num_together, num_lanes * num_steps):
         raise Nonsense
     if len(failures) > min(MOST_FAILURES, num_failed):
         raise Nonsense
@@ -82,5 +82,5 @@ def rolled_in(answer: dict[str, Any], num_lanes: int, num_steps: int) -> Rolled:
     return Rolled(told, num_failed, num_together)
 
 
-def _is_count(value: object, most: int) -> bool:
+def _is_count(value: object, most: int) -> TypeGuard[int]:
     return type(value) is int and 0 <= value <= most

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from visualpatchworld.program.sandbox_modules import names
+from visualpatchworld.program.sandbox_modules import TYPING, names
 
 TUPLE_METHODS = names("_replace _asdict _fields _make")  # a named tuple's own, which begin with an underscore
 HARMLESS = frozenset(
@@ -52,7 +52,8 @@ OTHERS = (
     *(type, abc.ABCMeta, property, staticmethod, classmethod, super, memoryview, bytearray, bytes, str, int, float, complex),
     *(list, tuple, dict, set, frozenset, range, slice, enumerate, map, filter, zip, reversed),
     *(AttributeError, NameError, ImportError, OSError, StopIteration, SyntaxError, SystemExit, UnicodeError, KeyError, BaseExceptionGroup),
-    *(typing.NamedTuple, typing.Any, typing.List, typing.Callable, typing.Callable[..., int], typing.Union, typing.Optional[int]),
+    *(getattr(typing, name) for name in TYPING),
+    typing.Callable[..., int],
 )
 
 

@@ -79,7 +79,8 @@ def fit_for_lanes(module: ast.Module) -> bool:
         if isinstance(node, (ast.Call, ast.Subscript)) and _has_axis(node):
             return False
         if isinstance(node, ast.ImportFrom) and node.module in ("numpy", "jax.numpy", "math"):
-            if not all(hasattr(known[node.module], alias.name) for alias in node.names):
+            source = known[node.module]
+            if any(not hasattr(source, alias.name) for alias in node.names):
                 return False
     return True
 

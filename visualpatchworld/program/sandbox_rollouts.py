@@ -13,6 +13,7 @@ from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.program.sandbox import Limits, ProgramLate, Sandbox
 
 MOST_RESTARTS = 3  # after so many stops a program is not tried again: each one costs a planner the whole time limit
+MOST_AT_ONCE = 300  # sequences in one call where there may be any number, since a call has to end within its time limit
 
 
 class SandboxedRollouts:
@@ -32,11 +33,19 @@ class SandboxedRollouts:
         self._running: Sandbox | None = self._started()
 
     def __call__(self, state: Float[np.ndarray, " S"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
+        return self._together(np.repeat(np.asarray(state, np.float64)[None], len(actions), axis=0), actions)
+
+    def each(self, states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N H A"]) -> Float[np.ndarray, "N H S"]:
+        """The same from a state of each sequence's own, however many there are."""
+        parts = [slice(first, first + MOST_AT_ONCE) for first in range(0, len(states), MOST_AT_ONCE)]
+        return np.concatenate([self._together(states[part], actions[part]) for part in parts])
+
+    def _together(self, states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N H A"]) -> Float[np.ndarray, "N H S"]:
         if not self.gave_up:
             try:
                 if self._running is None:
                     self._running = self._started()
-                return self._running.rollouts(state, actions)
+                return self._running.roll(states, np.asarray(actions).swapaxes(0, 1)).states.swapaxes(0, 1)
             except BadProgram as error:
                 self.stops.append(str(error))
                 self.late += isinstance(error, ProgramLate)
