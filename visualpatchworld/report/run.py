@@ -8,18 +8,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from visualpatchworld.bench.results import NoResults, Results, read_results
+from visualpatchworld.bench.results import NoResults, Results
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.input import NotRegular, check_inside
 from visualpatchworld.program.program import LARGEST_BYTES, BadProgram, Program, read_program
 from visualpatchworld.report.measured import Measured, measured_with
 from visualpatchworld.report.record import BadRecord, InductionRecord, read_induction
+from visualpatchworld.report.sent import LARGEST_EPISODES, LARGEST_JSON, NotSent, lies_in, sent, sent_results
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Traces
 from visualpatchworld.trace.read import read_traces
 
-LARGEST_JSON, LARGEST_EPISODES, LARGEST_FILM = 200_000_000, 50_000_000_000, 12_000_000  # bytes that are read of a file
 PROGRAM, INDUCTION, EPISODES, TIMINGS = "world_model.py", "induction.json", "episodes.h5", "timings.json"
 
 
@@ -41,19 +40,19 @@ class Run:
 
     @cached_property
     def induction(self) -> InductionRecord:
-        return read_induction(sent(self.folder, INDUCTION, LARGEST_JSON))
+        return read_induction(sent(self.folder, self.folder / INDUCTION, LARGEST_JSON))
 
     @cached_property
     def program(self) -> Program:
         """The program's text; a page shows it and foresees with it in the sandbox, but never runs it here."""
-        path = sent(self.folder, PROGRAM, LARGEST_BYTES)
+        path = sent(self.folder, self.folder / PROGRAM, LARGEST_BYTES)
         if not path.exists():
             raise NoRun(f"There is no {PROGRAM}; `vpw run {self.domain.name} --out {self.name}` writes it.")
         return Program(read_program(path), Path(PROGRAM))
 
     @cached_property
     def traces(self) -> Traces:
-        path = sent(self.folder, EPISODES, LARGEST_EPISODES)
+        path = sent(self.folder, self.folder / EPISODES, LARGEST_EPISODES)
         if not path.exists():
             raise NoRun(f"There is no {EPISODES}; `vpw run {self.domain.name} --out {self.name}` collects episodes.")
         return read_traces(path, self.domain)
@@ -61,7 +60,7 @@ class Run:
     @cached_property
     def results(self) -> Results:
         """The results of the folder that are of this domain."""
-        found = _sent_results(self.folder)
+        found = sent_results(self.folder)
         return replace(found, results=tuple(result for result in found.results if result.cell.domain == self.domain.name))
 
     @cached_property
@@ -79,7 +78,7 @@ class Run:
     def measured_as_it_stands(self) -> list[Measured]:
         try:
             return measured_with(self.results.results, self.program.hash)
-        except (NoRun, BadProgram):
+        except (NoRun, NotSent, BadProgram):
             return []  # there is no program to compare with
 
     @property
@@ -98,24 +97,16 @@ class Run:
 
     @property
     def films(self) -> list[Path]:
-        """Films of the folder with their stills, of a size to show; others are not looked at."""
-        return sorted(path for path in (self.folder / "films").glob("*.mp4") if self._may_show(path))
-
-    def _may_show(self, path: Path) -> bool:
-        try:
-            for name in (path.name, f"{path.stem}.gif"):
-                sent(self.folder, f"films/{name}", LARGEST_FILM)
-        except VpwError:
-            return False
-        return True
+        folder = self.folder / "films"
+        return sorted(folder.glob("*.mp4")) if lies_in(self.folder, folder) else []
 
     @property
     def seconds(self) -> dict[str, float]:
         """How long the stages took, as far as `vpw run` noted it."""
         try:
-            found = json.loads(sent(self.folder, TIMINGS, LARGEST_JSON).read_text(encoding="utf-8"))
+            found = json.loads(sent(self.folder, self.folder / TIMINGS, LARGEST_JSON).read_text(encoding="utf-8"))
             return {str(stage): float(value) for stage, value in found.items()}
-        except (OSError, ValueError, AttributeError, TypeError, RecursionError, NoRun):
+        except (OSError, ValueError, AttributeError, TypeError, RecursionError, NotSent):
             return {}
 
 
@@ -129,29 +120,9 @@ def read_run(folder: Path) -> Run:
     return Run(folder, load_domain(name))
 
 
-def sent(folder: Path, name: str, most_bytes: int) -> Path:
-    """The path of a file in a folder that someone may have sent: if anything is there, a plain file in that very folder and of a sane size."""
-    try:
-        return check_inside(folder / name, folder, most_bytes)
-    except FileNotFoundError:
-        return folder / name
-    except NotRegular as error:
-        raise NoRun(f"{name} is not read: {error}.") from None
-    except (OSError, RuntimeError) as error:  # a circle of links among them
-        raise NoRun(f"{name} cannot be read: {getattr(error, 'strerror', None) or 'its links lead nowhere'}.") from None
-
-
-def _sent_results(folder: Path) -> Results:
-    """The results of a folder, none of whose files leads elsewhere."""
-    kept = folder / "results" if (folder / "results").is_dir() else folder
-    for path in kept.glob("*.jsonl"):
-        sent(folder, str(path.relative_to(folder)), LARGEST_JSON)
-    return read_results(folder)
-
-
 def _domain_name(folder: Path) -> str | None:
     try:
-        return read_induction(sent(folder, INDUCTION, LARGEST_JSON)).domain
-    except (BadRecord, NoRun):
-        results = _sent_results(folder).results
+        return read_induction(sent(folder, folder / INDUCTION, LARGEST_JSON)).domain
+    except (BadRecord, NotSent):
+        results = sent_results(folder).results
         return results[0].cell.domain if results else None

@@ -20,7 +20,8 @@ from visualpatchworld.report.listing import coloured, constant_rows
 from visualpatchworld.report.moment import moment
 from visualpatchworld.report.page import REPORT, Written, render
 from visualpatchworld.report.record import SettingsRecord
-from visualpatchworld.report.run import LARGEST_JSON, PROGRAM, NoRun, Run, read_run, sent
+from visualpatchworld.report.run import PROGRAM, Run, read_run
+from visualpatchworld.report.sent import LARGEST_JSON, NotSent, sent
 
 Section = Callable[[Run], Any]
 
@@ -118,10 +119,10 @@ def _told(run: Run) -> Iterator[tuple[str, str]]:
 def _versions(run: Run, file_name: str) -> dict[str, str]:
     """What a results file says it was made with."""
     try:
-        path = sent(run.folder, str((run.results.folder / file_name).relative_to(run.folder)), LARGEST_JSON)
+        path = sent(run.folder, run.results.folder / file_name, LARGEST_JSON)
         with path.open(encoding="utf-8") as file:
             return dict(json.loads(file.readline())["versions"])
-    except (OSError, ValueError, KeyError, TypeError, NoRun):
+    except (OSError, ValueError, KeyError, TypeError, NotSent):
         return {}
 
 
