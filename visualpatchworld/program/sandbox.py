@@ -66,10 +66,19 @@ class Sandbox:
     Where the machine has no system call filter the process could still delete files, so it is not started, unless `unfiltered` insists.
     """
 
-    def __init__(self, program: Program, fields: Sequence[str], action_dim: int, limits: Limits = Limits(), *, unfiltered: bool = False):
+    def __init__(
+        self,
+        program: Program,
+        fields: Sequence[str],
+        action_dim: int,
+        limits: Limits = Limits(),
+        *,
+        unfiltered: bool = False,
+        used_s: float = 0.0,
+    ):
         screen(program)
         self._limits, self._program = limits, program
-        self.used_s = 0.0  # time in which this process waited for the program
+        self.used_s = used_s  # of the time for all calls, by those before as well
         try:
             self._process: Process | None = Process(limits.memory_mb)
         except OSError as error:

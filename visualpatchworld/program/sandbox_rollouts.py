@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
@@ -67,13 +66,12 @@ class SandboxedRollouts:
     def close(self) -> None:
         """End the process, if one is running."""
         if self._running is not None:
-            self._used_s += self._running.used_s
+            self._used_s = self._running.used_s
             self._running.close()
             self._running = None
 
     def _started(self) -> Sandbox:
-        left = replace(self._limits, total_s=self._limits.total_s - self._used_s)
-        return Sandbox(*self._asked, left, unfiltered=self._unfiltered)
+        return Sandbox(*self._asked, self._limits, unfiltered=self._unfiltered, used_s=self._used_s)
 
 
 @contextmanager
