@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import jax.numpy
 import numpy
 
-from visualpatchworld.errors import VpwError
+from visualpatchworld.errors import VpwError, printable
 from visualpatchworld.input import NotRegular, read_regular
 from visualpatchworld.program.loops import ROLL, roll, rolled
 from visualpatchworld.scene.state import StateSpace
@@ -128,7 +128,7 @@ class Program:
         except BadProgram:
             raise
         except Exception as error:
-            raise BadProgram(f"{self.where(_line(error) or line_of['step'])}: {type(error).__name__}: {error}.") from None
+            raise BadProgram(f"{self.where(_line(error) or line_of['step'])}: {type(error).__name__}: {printable(str(error))}.") from None
         if not isinstance(after, dynamics.State):
             raise BadProgram(f"{self.where(line_of['step'])}: step must return a State, not {type(after).__name__}.")
         for field, value in zip(dynamics.State._fields, after, strict=True):
