@@ -50,3 +50,8 @@ class WorkerFailed(VpwError):
 
 class BadPicture(VpwError):
     """A picture of the wrong size or kind, or none at all."""
+
+
+def printable(text: str) -> str:
+    """A text of someone else's on one line, with whatever a terminal would obey written out."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in " ".join(text.split()))

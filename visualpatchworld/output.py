@@ -16,7 +16,8 @@ def writing(path: Path) -> Iterator[Path]:
     aside = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
         _check_target(path)
-        aside.touch()  # an unwritable folder is told before the long work, not after it
+        aside.unlink(missing_ok=True)  # whatever has that name, a link among others, is not written through
+        aside.touch(exist_ok=False)  # an unwritable folder is told before the long work, not after it
         yield aside
         _flush_to_disk(aside)
         aside.replace(path)

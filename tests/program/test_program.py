@@ -137,7 +137,16 @@ def test_a_rolled_loop_means_what_python_says():
     assert jaxpr.count("0.8999999") == 1, "the body stands once, not once for every turn"
 
 
+SHOUTS = """from typing import NamedTuple
+class State(NamedTuple):
+    puck_x: float
+    puck_vx: float
+def step(state, action):
+    raise ValueError("\\x1b[2J")
+"""
 BROKEN = {
+    "codes for the terminal": (SHOUTS, r":6: ValueError: \\x1b\[2J"),
+    "deeply nested": (f"x = {'-' * 50_000}1", "not Python that can be read"),
     "not Python": ("def step(state, action)\n    return state\n", r":1: not Python"),
     "no step": ("from typing import NamedTuple\nclass State(NamedTuple):\n    puck_x: float\n    puck_vx: float\n", "defines no 'step'"),
     "no State": ("def step(state, action):\n    return state\n", "defines no 'State'"),

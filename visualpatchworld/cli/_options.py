@@ -19,6 +19,13 @@ TraceFile = Annotated[Path, typer.Argument(metavar="FILE.h5", help="Trace file i
 View = Annotated[Source, typer.Option(help="Path from observation to scene graph.")]
 Seed = Annotated[int, typer.Option(min=0, help="Same seed, same output.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else there.")]
+InSandbox = Annotated[
+    bool,
+    typer.Option("--sandbox", help="Run the program nowhere but in the sandbox; for any that you have not read, a model's among them."),
+]
+Unfiltered = Annotated[
+    bool, typer.Option("--unfiltered", help="With --sandbox: go on where the machine cannot keep the program from your files.")
+]
 Vary = Annotated[
     list[str] | None,
     typer.Option("--vary", metavar="NAME=VALUE", help="Change a constant of the simulator (repeatable); `vpw domains --json` lists them."),

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from visualpatchworld.bench.cell import Observe
-from visualpatchworld.cli._options import AsJson, DomainName, Vary, changes
+from visualpatchworld.cli._options import AsJson, DomainName, InSandbox, Unfiltered, Vary, changes
 from visualpatchworld.cli._show import progress, show
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
@@ -21,7 +21,9 @@ TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
 
 def plan(
     domain: DomainName,
-    program: Annotated[Path | None, typer.Option(metavar="FILE.py", help="A world model; not needed with --score simulator.")] = None,
+    program: Annotated[
+        Path | None, typer.Option(metavar="FILE.py", help="A world model: code, which runs here; not needed with --score simulator.")
+    ] = None,
     observe: Annotated[
         Observe, typer.Option(help="What the planner is told: the simulator's state, or what is read off frames.")
     ] = "oracle",
@@ -36,7 +38,8 @@ def plan(
     horizon: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Foresee and execute N steps at a time, in place of the frozen planner's.")
     ] = None,
-    sandbox: Annotated[bool, typer.Option("--sandbox", help="The program is a model's: run it nowhere but in the sandbox.")] = False,
+    sandbox: InSandbox = False,
+    unfiltered: Unfiltered = False,
     method: Annotated[str, typer.Option(help="Name of the method that the results are kept under.")] = "vpw",
     results: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results are kept; a run goes on where it stopped.")] = None,
     video: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write films of the first tasks there.")] = None,
@@ -44,6 +47,8 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Plan from starts to goals of episodes that were not fitted to; acting is always in the true simulator.
+
+    A program is code with all your rights. Give --sandbox for one that you have not read.
 
     Example: vpw plan DOMAIN --program world_model.py
     """
@@ -86,7 +91,7 @@ def plan(
             collect(world, constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED, pixels=False), "episodes", TASK_EPISODES
         ) as new:
             seen = tuple(new)
-    running = sandboxed_rollouts(model, names, action_dim) if sandbox and model is not None else nullcontext()
+    running = sandboxed_rollouts(model, names, action_dim, unfiltered=unfiltered) if sandbox and model is not None else nullcontext()
     with running as rollouts:
         request = Request(
             domain=world,
@@ -106,4 +111,6 @@ def plan(
             written_by="" if score == "simulator" else written_by,
         )
         result = planned(request, None if model is None else program, folder, video)
+        if rollouts is not None:
+            result["sandbox"] = rollouts.told()
     show(result, as_json, success_list(result))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -31,10 +32,21 @@ def predict(program: Program, windows: Windows) -> np.ndarray:
 def errors_by_horizon(
     program: Program, recordings: Sequence[Recording], domain: Domain, rng: np.random.Generator, horizon: int | None = None
 ) -> ErrorTable:
+    """The errors of a program that is run here."""
+    return errors_foreseen(partial(predict, program), recordings, domain, rng, horizon)
+
+
+def errors_foreseen(
+    foresee: Callable[[Windows], np.ndarray],
+    recordings: Sequence[Recording],
+    domain: Domain,
+    rng: np.random.Generator,
+    horizon: int | None = None,
+) -> ErrorTable:
     """Mean, median and 90th percentile of every quantity, over windows drawn from the recordings; what is not finite counts as infinite."""
     longest = horizon or domain.horizon
     windows = cut_windows(recordings, longest, NUM_WINDOWS, rng)
-    predicted = predict(program, windows)
+    predicted = foresee(windows)
     table: ErrorTable = {}
     for name, quantity in domain.quantities.items():
         errors = quantity(predicted, windows.truths)
@@ -44,8 +56,14 @@ def errors_by_horizon(
             step: {
                 "mean": float(np.mean(errors[:, step - 1])),
                 "median": float(np.median(errors[:, step - 1])),
-                "p90": float(np.percentile(errors[:, step - 1], 90)),
+                "p90": _percentile_90(errors[:, step - 1]),
             }
             for step in steps
         }
     return table
+
+
+def _percentile_90(errors: np.ndarray) -> float:
+    with np.errstate(invalid="ignore"):
+        found = float(np.percentile(errors, 90))
+    return np.inf if np.isnan(found) else found  # between two infinite errors lies no number

@@ -15,13 +15,15 @@ from typing import Any, Literal, NamedTuple
 import jax.numpy
 import numpy
 
-from visualpatchworld.errors import VpwError
+from visualpatchworld.errors import VpwError, printable
+from visualpatchworld.input import NotRegular, read_regular
 from visualpatchworld.program.loops import ROLL, roll, rolled
 from visualpatchworld.scene.state import StateSpace
 
 Backend = Literal["numpy", "jax"]
 _MODULES = {"numpy": numpy, "jax": jax.numpy}
 _ARRAY_IMPORTS = ("numpy", "jax.numpy")
+LARGEST_BYTES = 1_000_000  # of a program's file
 _IMPORTS = (*_ARRAY_IMPORTS, "math", "typing", "__future__")
 
 
@@ -59,6 +61,8 @@ class Program:
             return ast.parse(self.text)
         except SyntaxError as error:
             raise BadProgram(f"{self.where(error.lineno)}: not Python: {error.msg}.") from None
+        except (ValueError, MemoryError, RecursionError) as error:
+            raise BadProgram(f"{self.where()}: not Python that can be read: {type(error).__name__}.") from None
 
     @cached_property
     def constants(self) -> dict[str, Any]:
@@ -124,7 +128,7 @@ class Program:
         except BadProgram:
             raise
         except Exception as error:
-            raise BadProgram(f"{self.where(_line(error) or line_of['step'])}: {type(error).__name__}: {error}.") from None
+            raise BadProgram(f"{self.where(_line(error) or line_of['step'])}: {type(error).__name__}: {printable(str(error))}.") from None
         if not isinstance(after, dynamics.State):
             raise BadProgram(f"{self.where(line_of['step'])}: step must return a State, not {type(after).__name__}.")
         for field, value in zip(dynamics.State._fields, after, strict=True):
@@ -136,23 +140,23 @@ class Program:
 
 
 def load_program(path: Path, state_space: StateSpace, action_dim: int) -> Program:
-    """The program in a file, checked, which runs it: only for programs that are trusted."""
+    """The program in a file, checked, which runs it here: only for programs that are trusted."""
     return Program(read_program(path), Path(path)).check(state_space, action_dim)
 
 
 def read_program(path: Path) -> str:
-    """The text of a program's file; nothing of it is run."""
+    """The text of a program's file; nothing of it is run, and nothing but a file of a sane size is read."""
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        return read_regular(Path(path), LARGEST_BYTES).decode("utf-8")
+    except (OSError, UnicodeDecodeError, NotRegular) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error) if isinstance(error, NotRegular) else "it is not text"
         raise BadProgram(f"Cannot read the program {path}: {reason}.") from None
 
 
 def _is_literal(node: ast.expr) -> bool:
     try:
         ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return isinstance(node, ast.Name) and node.id == "nan"
     return True
 
