@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from jaxtyping import Float, PRNGKeyArray
+from jaxtyping import Float
 
 
 class Situation(NamedTuple):
@@ -44,7 +44,7 @@ class Plan(NamedTuple):
     non_finite: int
 
 
-Search = Callable[[Situation, Float[np.ndarray, "H A"], PRNGKeyArray], Plan]
+Search = Callable[[Situation, Float[np.ndarray, "H A"], Any], Plan]  # the last is a key of JAX, which this module does not load
 
 
 @dataclass(frozen=True, kw_only=True)
