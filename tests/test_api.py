@@ -63,7 +63,7 @@ def test_values_say_what_they_are(world: Domain, traces: Traces, found: Inductio
     assert "puck_x (m)" in repr(world)
     assert repr(traces) == "<Traces of slider: 10 episodes, 310 rows>"
     assert repr(traces.episodes[0]) == "<Episode 0: 31 rows>"
-    assert "DRAG = " in str(found) and "held out" in str(found)
+    assert "DRAG = " in str(found) and "on validation episodes" in str(found)
     assert str(found.program) == found.program.text and found.program.hash in repr(found.program)
     evidence = str(found.evidence).splitlines()
     assert evidence[0] == "push+drag: 6 of 6 probes" and "refuted by" in evidence[1]

@@ -35,7 +35,7 @@ def test_an_exhibit_says_what_it_was_measured_from(toy: Domain, toy_episodes: li
     assert (exhibit.program, exhibit.written_by, exhibit.seed) == (RIGHT.hash, "small, 8 calls", 3)
     assert {"visualpatchworld", "jax", "python"} <= set(exhibit.versions)
     others = measure_exhibit("rollout", subject(toy, toy_episodes[:1]))
-    assert others.episodes != exhibit.episodes  # another episode was held out
+    assert others.episodes != exhibit.episodes  # another episode is for tests
 
 
 def test_the_law_itself_never_strays(toy: Domain, toy_episodes: list[Episode]):
@@ -75,7 +75,7 @@ def test_what_is_not_finite_is_told_and_kept_as_null(tmp_path: Path, toy: Domain
 
 
 def test_motion_is_that_of_the_liveliest_episode_one_step_at_a_time(toy: Domain, toy_episodes: list[Episode]):
-    episodes = toy_episodes * 4  # so that more than one is held out
+    episodes = toy_episodes * 4  # so that more than one is for tests
     ways = [np.abs(np.diff(episode.states[:, 0])) for episode in episodes[-2:]]
     longest = max(ways, key=np.sum)
     motion = measure_exhibit("motion", subject(toy, episodes)).data["motion"]["puck_m"]
@@ -160,7 +160,7 @@ def test_kinds_are_found_and_others_refused(toy: Domain, toy_episodes: list[Epis
     with pytest.raises(VpwError, match="give --program FILE"):
         measure_exhibit("rollout", subject(toy, toy_episodes, None))
     short = [Episode(0, toy_episodes[0].states[:9], toy_episodes[0].engine_states[:9], toy_episodes[0].actions[:9])]
-    with pytest.raises(VpwError, match="No held-out episode of 'toy' has 25 steps"):
+    with pytest.raises(VpwError, match="No test episode of 'toy' has 25 steps"):
         measure_exhibit("rollout", subject(toy, short))
 
 
