@@ -17,7 +17,7 @@ register()
 
 
 SLOW = TESTS / "slow.txt"
-SLOW_S = 0.7  # a test that takes this long is left out of `make quick`
+SLOW_S = 0.5  # a test that takes this long is left out of `make quick`
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
