@@ -100,6 +100,8 @@ def induce(
 ) -> Induction:
     """Both levels: experiments choose the form, all episodes but the last fifth fit its constants, and a program is written down.
 
+    The last fifth are the test episodes, of which nothing is seen here. A random fifth of the others are the validation episodes: not
+    fitted to, they choose among the last trials, and the errors that come along are on them.
     With `view="tool"` only pictures are seen; with `sketch` the form is named instead of chosen; `progress=print` says what is being done.
 
     Example: `found = vpw.induce(world, traces); print(found); Path("world_model.py").write_text(found.program.text)`
@@ -117,7 +119,9 @@ def load_program(domain: Domain, path: Path | str) -> Program:
 
 
 def rollout_errors(domain: Domain, program: Program, traces: Traces, *, horizon: int = 25, seed: int = 0) -> ErrorTable:
-    """How far open-loop rollouts stray on the last fifth of the episodes: quantity -> steps -> mean, median and 90th percentile.
+    """How far open-loop rollouts stray on the test episodes: quantity -> steps -> mean, median and 90th percentile.
+
+    Those are the last fifth, which `induce` never sees; the errors that `induce` itself reports are on its validation episodes.
 
     Example: `vpw.rollout_errors(world, program, traces)["agent_px"][25]["median"]`
     """
@@ -156,7 +160,7 @@ def evaluate(
     metric: str | None = None,
     results: Path | str | None = None,
 ) -> Evaluation:
-    """How often planning with the program reaches goals `offset` steps ahead, on tasks from the last fifth of the episodes.
+    """How often planning with the program reaches goals `offset` steps ahead, on tasks from the test episodes, the last fifth.
 
     Acting is always in the true simulator. What resting and acting at random reach on the same tasks comes along. With `results`, outcomes
     are kept in that folder and not computed again.

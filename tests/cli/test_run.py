@@ -86,7 +86,7 @@ def test_a_program_edited_by_hand_is_kept_and_said_so(vpw: Vpw, first: dict):
         ("run slidr", "No domain 'slidr'"),
         ("run slider --vary drog=1", "No constant 'drog'"),
         ("run slider --out /dev/null/x", "Could not make the folder"),
-        ("run slider --episodes 1", "greater than or equal to 2"),
+        ("run slider --episodes 2", "greater than or equal to 3"),
     ],
 )
 def test_bad_input_gets_one_sentence(vpw: Vpw, arguments: str, sentence: str):

@@ -49,7 +49,8 @@ def test_numpy_and_jax_agree(domain: Domain):
     simulator = domain.make()
     state, _ = simulator.reset(seed=1)
     actions = np.random.default_rng(0).uniform(-1, 1, (3, domain.layout.action.width))
-    with jax.enable_x64(True):
+    # Operation by operation: to compile every form takes ten times as long, and other tests run compiled programs.
+    with jax.enable_x64(True), jax.disable_jit():
         for sketch in domain.family.sketches():
             program = emitted(domain, sketch.name)
             dynamics = program.bind("numpy")
@@ -107,7 +108,7 @@ def test_a_guided_rollout_goes_on_from_what_was_seen(program: Program):
     look = jnp.array([False, True, False, False])
     guided = guided_rollout(dynamics, state, actions, seen, look)
     free = rollout(dynamics, state, actions)
-    np.testing.assert_array_equal(guided[:2], free[:2])
+    np.testing.assert_allclose(guided[:2], free[:2], rtol=1e-6)
     np.testing.assert_allclose(guided[2:], rollout(dynamics, seen[1], actions[2:]), rtol=1e-6)
 
 
@@ -133,8 +134,14 @@ def test_a_rolled_loop_means_what_python_says():
     plain, compiled = program.bind("numpy"), program.bind("jax")
     expected = plain.step(plain.State(0.1, 0.7), [0.3])
     np.testing.assert_allclose(jax.jit(compiled.step)(compiled.State(0.1, 0.7), jnp.array([0.3])), expected, rtol=1e-6)
-    jaxpr = str(jax.make_jaxpr(compiled.step)(compiled.State(0.1, 0.7), jnp.array([0.3])))
-    assert jaxpr.count("0.8999999") == 1, "the body stands once, not once for every turn"
+
+
+def test_a_rolled_loop_stands_once_and_not_once_for_every_turn():
+    def size(turns: int) -> int:
+        dynamics = Program(LOOP.replace("COUNT = 7", f"COUNT = {turns}")).bind("jax")
+        return len(str(jax.make_jaxpr(dynamics.step)(dynamics.State(0.1, 0.7), jnp.array([0.3]))).splitlines())
+
+    assert size(7) == size(70) < 70
 
 
 SHOUTS = """from typing import NamedTuple

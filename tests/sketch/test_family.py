@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import math
 import sys
 from pathlib import Path
 
@@ -49,18 +48,3 @@ def test_the_learner_imports_no_simulator(domain: Domain):
         imported = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
         imported += [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         assert not [name for name in imported if name.split(".")[-1] in {"simulator", "model", "policy"}]
-
-
-def test_no_prior_names_or_centres_on_a_constant_of_the_simulator(domain: Domain):
-    """Bounds are round numbers, and neither they nor the middle of a prior is a value of the simulator in the same unit."""
-    rows = [row for row in domain.constants.table() if isinstance(row["value"], float) and row["value"] != 0]
-    for name, constant in declared_constants(domain).items():
-        if constant.kind == "choice":
-            continue
-        assert all(float(f"{bound:.2g}") == bound for bound in (constant.low, constant.high)), f"{name}: bounds are not round"
-        middle = math.sqrt(constant.low * constant.high) if constant.kind == "log" else (constant.low + constant.high) / 2
-        for row in rows:
-            if row["unit"] == constant.unit:
-                assert abs(middle / row["value"] - 1) > 0.05, f"the prior of {name} is centred on the simulator's {row['name']}"
-                assert row["value"] not in (constant.low, constant.high), f"a bound of {name} is the simulator's {row['name']}"
-        assert constant.high >= 10 * constant.low if constant.kind == "log" else constant.high > constant.low

@@ -56,7 +56,7 @@ def run(
         domain=domain,
         graph=graph,
         train=transitions_of(train).thinned(MOST_TRAIN),
-        held_out=transitions_of(held_out or train).thinned(MOST_HELD_OUT),
+        held_out=transitions_of(held_out).thinned(MOST_HELD_OUT),
         client=client,
         rng=rng,
         prompt_tokens=prompt_tokens,

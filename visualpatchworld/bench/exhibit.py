@@ -30,7 +30,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Exhibit:
-    """What was measured, of which method's program, on the held-out episodes of which source."""
+    """What was measured, of which method's program, on the test episodes of which source."""
 
     kind: str
     domain: str
@@ -40,7 +40,7 @@ class Exhibit:
     program: str  # fingerprint of the program's text, empty where none takes part
     written_by: str = ""  # model and budget, where a language model wrote the program
     seed: int
-    episodes: str  # fingerprint of the held-out episodes
+    episodes: str  # fingerprint of the test episodes
     versions: Mapping[str, str]
     data: Mapping[str, Any]
     pictures: Mapping[str, Picture] = field(default_factory=dict, repr=False)

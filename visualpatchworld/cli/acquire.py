@@ -18,7 +18,7 @@ def acquire(
     sketch: Annotated[str, typer.Option(metavar="NAME", help="Its form, as its header names it.")],
     out: Annotated[Path, typer.Option(metavar="FILE.py", help="Where the refitted program goes, if it is accepted.")],
     traces: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Episodes; the last fifth stays untouched.")] = None,
-    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    episodes: Annotated[int, typer.Option(min=3, metavar="N", help="How many episodes to collect without --traces.")] = 50,
     tasks: Annotated[int, typer.Option(min=1, metavar="N", help="Practice tasks.")] = 20,
     seed: Seed = 0,
     vary: Vary = None,

@@ -36,6 +36,7 @@ def probe(domain: DomainName, seed: Seed = 0, vary: Vary = None, thorough: Thoro
         "choices": dict(evidence.winner.sketch.choices),
         "candidates": evidence_rows(evidence),
         "unexplained_probes": list(evidence.unexplained),
+        "probe_tolerances": dict(evidence.tolerances),
         "seed": seed,
     }
     show(result, as_json, evidence_table(evidence), unexplained_line(evidence))

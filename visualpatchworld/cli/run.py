@@ -25,7 +25,7 @@ OFFSET = 25  # steps from start to goal
 def run(
     domain: DomainName,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for all that is made; runs/DOMAIN when not given.")] = None,
-    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many to collect; the last fifth is kept for tasks.")] = 50,
+    episodes: Annotated[int, typer.Option(min=3, metavar="N", help="How many to collect; the last fifth is kept for tasks.")] = 50,
     tasks: Annotated[int, typer.Option(min=1, metavar="N", help="How many tasks to plan for.")] = 20,
     seed: Seed = 42,
     vary: Vary = None,
@@ -89,7 +89,7 @@ def run(
     show(
         result,
         as_json,
-        candidates_table(induction["candidates"]),
+        candidates_table(induction["candidates"], {**world.probe_tolerances, **induction.get("probe_tolerances", {})}),
         unexplained_sentence(induction["unexplained_probes"]),
         program_table(induction),
         success_list(planning),

@@ -42,7 +42,7 @@ class Fit:
 
     values: Values
     errors: Mapping[str, float | None]
-    held_out_cost: float  # root mean square rollout error, in units of the typical motion
+    validation_cost: float  # root mean square rollout error, in units of the typical motion
     trial_costs: tuple[float, ...]  # of the other trials that reached the last stage
     not_finite: int
 
@@ -56,7 +56,7 @@ def fit(
     program: Program,
     constants: Mapping[str, Constant],
     train: Windows,
-    held_out: Windows,
+    validation: Windows,
     state_space: StateSpace,
     rng: np.random.Generator,
     search: Search,
@@ -65,14 +65,14 @@ def fit(
     *,
     noisy: bool = False,
 ) -> Fit:
-    """The constants whose rollouts stay closest to the training windows; among the last trials the best on held-out windows.
+    """The constants whose rollouts stay closest to the training windows; among the last trials the best on validation windows.
 
     A hint is what another fit found for some of the constants: a start to try beside the draws from the priors. Where states were read
     with errors (`noisy`), fields that turn out to be read well come to count more than those that are not.
     """
     with jax.enable_x64(True):
         model = Model(program, constants, state_space, exact=search.exact)
-        sets, weights = (train.thinned(FEW_WINDOWS), train, held_out), motion_weights(train, state_space)
+        sets, weights = (train.thinned(FEW_WINDOWS), train, validation), motion_weights(train, state_space)
         few, many, judge = (Loss(model, windows, weights, search.horizon) for windows in sets)
 
         def refine(loss: Loss, trials: list[Trial], stage: Stage) -> list[Trial]:
@@ -201,13 +201,13 @@ def _half_plateau(loss: Loss, trial: Trial, index: int) -> float:
 def _finish(model: Model, loss: Loss, judge: Loss, ranked: list[Trial]) -> Fit:
     best = ranked[0]
     values = model.values(best.place, best.options)
-    held_out = [judge.residuals(trial) for trial in ranked]
+    validated = [judge.residuals(trial) for trial in ranked]
     return Fit(
         values={name: _rounded(value) for name, value in values.items()},
         errors=_standard_errors(model, loss, best, values),
-        held_out_cost=root_mean_square(held_out[0]),
-        trial_costs=tuple(root_mean_square(residuals) for residuals in held_out[1:]),
-        not_finite=int(np.sum(held_out[0] >= WORST)),
+        validation_cost=root_mean_square(validated[0]),
+        trial_costs=tuple(root_mean_square(residuals) for residuals in validated[1:]),
+        not_finite=int(np.sum(validated[0] >= WORST)),
     )
 
 

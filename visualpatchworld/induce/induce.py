@@ -23,10 +23,10 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit, parts_of, unfitted
 from visualpatchworld.sketch.family import Sketch
 
-HELD_OUT_SHARE = 0.2
+VALIDATION_SHARE = 0.2
 NO_ERRORS: Mapping[str, float] = MappingProxyType({})  # of states that are told, not read
 SIGMAS = 4.0  # a start that was read a little wrong strays further: so many reading errors are allowed for
-NUM_WINDOWS = 96  # of the planner's horizon, for fitting and as many held out
+NUM_WINDOWS = 96  # of the planner's horizon, for training and as many for validation
 
 Progress = Callable[[str], None]
 
@@ -46,7 +46,7 @@ class Induction:
         return f"<Induction of {self.sketch.name}: {len(self.fit.values)} constants in {self.seconds:.0f} s; print it for what it found>"
 
     def __str__(self) -> str:
-        """The form, its constants with their standard errors, and the held-out errors, a line each."""
+        """The form, its constants with their standard errors, and the errors on validation episodes, a line each."""
         units = {name: constant.unit for name, constant in parts_of(self.sketch).constants.items()}
         lines = [self.sketch.title]
         for name, value in self.fit.values.items():
@@ -55,7 +55,7 @@ class Induction:
             lines.append(f"  {name} = {value:.7g} {units[name]}  {spread}".rstrip())
         for quantity, by_horizon in self.errors.items():
             steps, row = list(by_horizon.items())[-1]
-            lines.append(f"  median {quantity} after {steps} steps, held out: {row['median']:.2g}")
+            lines.append(f"  median {quantity} after {steps} steps, on validation episodes: {row['median']:.2g}")
         return "\n".join(lines)
 
 
@@ -80,7 +80,7 @@ def induce(
     else:
         evidence, form, hints = None, domain.family.named(sketch), []
 
-    train, held_out = split_recordings(recordings, HELD_OUT_SHARE, rng)
+    train, validation = split_recordings(recordings, VALIDATION_SHARE, rng)
     # Experiments go where episodes do not: to the edge of a grip, say, which decides constants that nothing else does. They are taken from
     # their beginning, at rest, and whole: what happens early (do the fingers come down around the block?) shows late (is it lifted?).
     experiments = () if evidence is None else evidence.recordings
@@ -91,7 +91,7 @@ def induce(
         unfitted(form, graph),
         parts_of(form).constants,
         windows,
-        cut_windows(held_out or train, length, NUM_WINDOWS, rng),
+        cut_windows(validation, length, NUM_WINDOWS, rng),
         domain.scene.state_space,
         rng,
         search_over(domain.horizon, draw_every_option=not hints),
@@ -100,7 +100,7 @@ def induce(
         noisy=bool(reading_errors),
     )
     draft = emit(form, graph, found.values, found.errors)
-    errors = errors_by_horizon(draft, held_out or train, domain, rng)
+    errors = errors_by_horizon(draft, validation, domain, rng)
     header = _header(domain, form, evidence, errors, recordings, seed)
     program = emit(form, graph, found.values, found.errors, header)
     return Induction(form, evidence, found, program, errors, time.perf_counter() - began)
@@ -143,7 +143,7 @@ def _header(
         lines.append(f"Form: {sketch.name}; it explains {evidence.winner.explained} of {len(evidence.probes)} probes.")
     for quantity, by_horizon in errors.items():
         medians = ", ".join(f"{row['median']:.2g} after {steps}" for steps, row in by_horizon.items())
-        lines.append(f"Held-out error (median {quantity}): {medians} steps.")
+        lines.append(f"Validation error (median {quantity}): {medians} steps.")
     lines.append(f"Fitted to {len(recordings)} episodes (sha256 {digest}), seed {seed}, visualpatchworld {version('visualpatchworld')}.")
     return "\n".join(lines) + "\n"
 
@@ -162,6 +162,7 @@ def summary(domain: Domain, induction: Induction, path: str | None) -> dict[str,
         "undetermined": list(induction.fit.undetermined),
         "candidates": [] if induction.evidence is None else evidence_rows(induction.evidence),
         "unexplained_probes": [] if induction.evidence is None else list(induction.evidence.unexplained),
+        "probe_tolerances": {} if induction.evidence is None else dict(induction.evidence.tolerances),
         "rollout_error": induction.errors,
         "program": path,
         "program_hash": induction.program.hash,

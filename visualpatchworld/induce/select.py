@@ -11,6 +11,7 @@ from visualpatchworld.errors import BadGraph
 from visualpatchworld.induce.blackbox import BlackBox
 from visualpatchworld.induce.errors_by_horizon import predict
 from visualpatchworld.induce.fit import Fit, fit
+from visualpatchworld.induce.refutation import refutation
 from visualpatchworld.induce.search import quick_search_over
 from visualpatchworld.induce.windows import Recording, Windows
 from visualpatchworld.program.source import emit, parts_of, unfitted
@@ -26,7 +27,7 @@ Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Verdict:
-    """One candidate against one probe: the largest error of each quantity over the probe, in units of what is tolerated."""
+    """One candidate against one probe: the largest error of each quantity over the probe, in its own unit."""
 
     probe: str
     asks: str
@@ -67,6 +68,7 @@ class Evidence:
     probes: tuple[Probe, ...]
     recordings: tuple[Recording, ...]
     candidates: tuple[Candidate, ...]
+    tolerances: Mapping[str, float]  # quantity -> largest error of an explained probe; other quantities are not judged
 
     def __repr__(self) -> str:
         return f"<Evidence: {len(self.candidates)} candidates, {len(self.probes)} probes; {self.winner.sketch.name} wins>"
@@ -76,7 +78,7 @@ class Evidence:
         lines = []
         for candidate in self.ranked:
             explained = f"{candidate.explained} of {len(self.probes)} probes" if candidate.verdicts else "not tried"
-            why_not = candidate.obstacle or (f"refuted by '{candidate.refuted_by}'" if candidate.refuted_by else "")
+            why_not = candidate.obstacle or str(refutation(candidate.verdicts, self.tolerances) or "")
             lines.append(f"{candidate.sketch.name}: {explained}{why_not and ', ' + why_not}")
         return "\n".join(lines)
 
@@ -132,17 +134,17 @@ def select(
             candidates.append(Candidate(sketch, len(parts_of(sketch).constants), 0, None, (), reason))
             continue
         candidates.append(_try(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy))
-        hints = [best.fit.values for best in Evidence((), (), tuple(candidates)).ranked[:2] if best.fit is not None]
+        hints = [best.fit.values for best in Evidence((), (), tuple(candidates), tolerances).ranked[:2] if best.fit is not None]
     # A simpler form that differs in one choice may have stopped short of the winner's valley, or have been set aside because of what forms
     # without the winner's other choices made of the data: let it start from there before it is refuted.
-    winner = Evidence(judged, recordings, tuple(candidates)).winner
+    winner = Evidence(judged, recordings, tuple(candidates), tolerances).winner
     for i, rival in enumerate(candidates):
         if winner.fit is not None and _deserves_another_try(rival, winner):
             progress(f"{rival.sketch.name} again")
             hints = [winner.fit.values]
             again = _try(rival.sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy)
             candidates[i] = max(rival, again, key=lambda candidate: candidate.explained)
-    return Evidence(judged, recordings, tuple(candidates))
+    return Evidence(judged, recordings, tuple(candidates), tolerances)
 
 
 def _deserves_another_try(rival: Candidate, winner: Candidate) -> bool:

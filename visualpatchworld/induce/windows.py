@@ -96,7 +96,9 @@ def _windows(places: Sequence[tuple[Recording, int]], horizon: int) -> Windows:
 
 
 def split_recordings(recordings: Sequence[Recording], share: float, rng: np.random.Generator) -> tuple[list[Recording], list[Recording]]:
-    """Whole recordings for training and whole recordings held out; at least one of each where there are two."""
+    """Whole recordings for training and whole recordings for validation, drawn at random; at least one of each."""
+    if len(recordings) < 2:
+        raise BadTrace("A single episode cannot be fitted to and validated on at once; at least 2 are needed.")
     order = rng.permutation(len(recordings))
-    held_out = max(1, round(share * len(recordings))) if len(recordings) > 1 else 0
-    return [recordings[i] for i in np.sort(order[held_out:])], [recordings[i] for i in np.sort(order[:held_out])]
+    kept = max(1, round(share * len(recordings)))
+    return [recordings[i] for i in np.sort(order[kept:])], [recordings[i] for i in np.sort(order[:kept])]

@@ -72,6 +72,7 @@ class InductionRecord(_Record):
     undetermined: tuple[str, ...]
     candidates: tuple[CandidateRecord, ...]  # best first; none where the form was named, not chosen
     unexplained_probes: tuple[str, ...]
+    probe_tolerances: dict[str, float] = {}  # quantity -> largest error that explains; more than the domain's where states are read
     rollout_error: dict[str, dict[int, ErrorRecord]]
     program_hash: str
     seconds: float = Field(ge=0)

@@ -17,7 +17,7 @@ OF = "program"
 
 
 def measure(subject: Subject) -> Measured:
-    """For every quantity, one-step displacements in the held-out episode in which it moves most.
+    """For every quantity, one-step displacements in the test episode in which it moves most.
 
     What moves only when touched moves most where it is touched most, so this is a contact episode where there is contact at all.
     """

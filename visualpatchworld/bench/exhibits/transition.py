@@ -15,7 +15,7 @@ OF = "program"
 
 
 def measure(subject: Subject) -> Measured:
-    """The liveliest step of the first held-out episode."""
+    """The liveliest step of the first test episode."""
     domain, episode = subject.domain, subject.held_out[0]
     step = _liveliest(subject, episode)
     before, after, action = episode.states[step], episode.states[step + 1], episode.actions[step]

@@ -13,7 +13,7 @@ from visualpatchworld.bench.results import Results
 
 EXACT = 1e-9  # below this the scale is linear, so that 0 has a place
 POWERS = range(-9, 10, 3)
-TITLE = "Open-loop error against the number of steps, on held-out episodes"
+TITLE = "Open-loop error against the number of steps, on test episodes"
 
 
 def figure(results: Results) -> Figure:

@@ -47,7 +47,7 @@ def table(results: Results, quoted: Quoted) -> Table:
         notes=(
             *notes(results, everything, quoted, "ablation"),
             *lost_programs(results, everything),
-            f"{quantity}: mean open-loop error on held-out episodes after so many steps, with the median below or beside it.",
+            f"{quantity}: mean open-loop error on validation episodes after so many steps, with the median below or beside it.",
         ),
         measured=records(everything),
     )
