@@ -44,7 +44,7 @@ def write_text(path: Path, text: str) -> None:
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write pieces of text as they come."""
-    with writing(path) as aside, aside.open("w", encoding="utf-8") as file:
+    with writing(path) as aside, aside.open("w", encoding="utf-8", errors="backslashreplace") as file:
         file.writelines(lines)
 
 

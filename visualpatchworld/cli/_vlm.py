@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ import typer
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
+from visualpatchworld.strict_json import from_json
 
 if TYPE_CHECKING:
     from visualpatchworld.scene.vlm import VlmExtractor
@@ -51,7 +51,7 @@ def vlm_extractor(
 
 def _affine(path: Path) -> np.ndarray:
     try:
-        found = np.array(json.loads(path.read_text(encoding="utf-8")), dtype=np.float64)
+        found = np.array(from_json(path.read_bytes()), dtype=np.float64)
     except (OSError, ValueError, TypeError):
         raise VpwError(f"'{path}' is not a calibration; it holds [[a, b, c], [d, e, f]].") from None
     if found.shape != (2, 3) or not np.isfinite(found).all():

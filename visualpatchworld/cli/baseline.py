@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from visualpatchworld.cli._options import AsJson, DomainName, Seed
 from visualpatchworld.cli._show import fields_table, show, working
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import VpwError
+from visualpatchworld.strict_json import to_json
 
 
 def baseline(
@@ -81,7 +80,7 @@ def baseline(
         progress("searching")
         search = run(rival, world, graph, recordings_of(seen), client, seed=seed, prompt_tokens=prompt_tokens)
     result = summary(search, None if price is None else Price(*price))
-    write_text(folder / RECORD, json.dumps(result, indent=2) + "\n")
+    write_text(folder / RECORD, to_json(result, indent=2) + "\n")
     program = folder / PROGRAM
     if search.chosen is not None:
         write_text(program, search.chosen.text)
@@ -101,6 +100,6 @@ def _tree(candidates: Sequence[Mapping[str, Any]], chosen: int | None) -> Table:
     for row in candidates:
         parent = "" if row["parent"] is None else str(row["parent"])
         right = f"{100 * row['score']:.1f} %" if row["loads"] else "-"
-        said = "chosen" if row["index"] == chosen else "" if row["loads"] else escape(row["obstacle"] or "it does not load")
+        said = "chosen" if row["index"] == chosen else "" if row["loads"] else row["obstacle"] or "it does not load"
         table.add_row(str(row["index"]), parent, row["how"], right, said, style="bold green" if row["index"] == chosen else "")
     return table

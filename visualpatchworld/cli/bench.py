@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from visualpatchworld.bench.suite import SUITES
 from visualpatchworld.cli._options import AsJson
@@ -125,7 +124,7 @@ def _make(wanted: Sequence[Source], writer: Writer | None, logs: Path) -> tuple[
 def _told(unwritten: Sequence[str], failures: Sequence[WorkerFailed]) -> str:
     """What could not be computed, and why."""
     searches = f"Not searched ({NO_WRITER}): {', '.join(unwritten)}." if unwritten else ""
-    return escape("\n".join(line for line in (searches, *map(str, failures)) if line))
+    return "\n".join(line for line in (searches, *map(str, failures)) if line)
 
 
 def _table(reports: list[dict[str, Any]]):

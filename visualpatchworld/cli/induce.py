@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from visualpatchworld.cli._show import show, working
 from visualpatchworld.cli.probe import Thorough
 from visualpatchworld.domain import load_domain
 from visualpatchworld.scene.schema import Source
+from visualpatchworld.strict_json import to_json
 
 
 def induce(
@@ -61,7 +61,7 @@ def induce(
         induction = induce_from(world, constants, seen, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress)
         aside.write_text(induction.program.text, encoding="utf-8")
     result = summary(world, induction, str(program_path))
-    write_text(folder / "induction.json", json.dumps(result, indent=2) + "\n")
+    write_text(folder / "induction.json", to_json(result, indent=2) + "\n")
     evidence = induction.evidence
     parts = [] if evidence is None else [evidence_table(evidence), unexplained_line(evidence)]
     show(result, as_json, *parts, program_table(result))

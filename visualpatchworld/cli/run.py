@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, change
 from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.simulator import Constants
+from visualpatchworld.strict_json import from_json, to_json
 
 if TYPE_CHECKING:  # reading traces takes a while to load
     from visualpatchworld.trace.episode import Episode
@@ -139,14 +139,14 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
         induction = induce_from(world, constants, for_fitting(episodes), seed=seed, progress=stage)
         aside.write_text(induction.program.text, encoding="utf-8")
     result = summary(world, induction, str(path)) | {"settings": settings}
-    write_text(record, json.dumps(result, indent=2) + "\n")
+    write_text(record, to_json(result, indent=2) + "\n")
     note_seconds(folder / TIMINGS, seconds)
-    return json.loads(json.dumps(result))
+    return from_json(to_json(result))
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = from_json(path.read_bytes())
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
