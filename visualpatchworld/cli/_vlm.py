@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
+from visualpatchworld.cli._options import MOST
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.strict_json import from_json
@@ -19,7 +20,7 @@ EndpointUrl = Annotated[str | None, typer.Option("--endpoint", metavar="URL", he
 ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="With vlm: the model to ask for.")]
 Record = Annotated[Path | None, typer.Option("--record", metavar="FILE.jsonl", help="With vlm: recording to write or continue.")]
 Replay = Annotated[Path | None, typer.Option("--replay", metavar="FILE.jsonl", help="With vlm: recording that answers every call.")]
-Calls = Annotated[int, typer.Option("--calls", min=1, metavar="N", help="With vlm: calls that may be made.")]
+Calls = Annotated[int, typer.Option("--calls", min=1, max=MOST, metavar="N", help="With vlm: calls that may be made.")]
 CalibrationFile = Annotated[
     Path | None,
     typer.Option("--calibration", metavar="FILE.json", help="With vlm: [[a, b, c], [d, e, f]] from the picture's pixels to the world."),

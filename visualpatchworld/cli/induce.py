@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, varied_constants
+from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, varied_constants
 from visualpatchworld.cli._show import show, working
 from visualpatchworld.cli.probe import Thorough
 from visualpatchworld.domain import load_domain
@@ -21,7 +21,7 @@ def induce(
         Path | None,
         typer.Option(metavar="FILE.h5", help="Episodes, all but the last fifth of which are fitted to; collected when not given."),
     ] = None,
-    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    episodes: Annotated[int, typer.Option(min=2, max=MOST, metavar="N", help="How many episodes to collect without --traces.")] = 50,
     view: Annotated[Source, typer.Option(help="Path from observation to scene graph.")] = "oracle",
     sketch: Annotated[str | None, typer.Option(metavar="NAME", help="Fit this sketch instead of choosing one by probes.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for world_model.py and induction.json.")] = None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, changes
+from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, changes
 from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.simulator import Constants
@@ -25,8 +25,10 @@ OFFSET = 25  # steps from start to goal
 def run(
     domain: DomainName,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for all that is made; runs/DOMAIN when not given.")] = None,
-    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many to collect; the last fifth is kept for tasks.")] = 50,
-    tasks: Annotated[int, typer.Option(min=1, metavar="N", help="How many tasks to plan for.")] = 20,
+    episodes: Annotated[
+        int, typer.Option(min=2, max=MOST, metavar="N", help="How many to collect; the last fifth is kept for tasks.")
+    ] = 50,
+    tasks: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many tasks to plan for.")] = 20,
     seed: Seed = 42,
     vary: Vary = None,
     as_json: AsJson = False,

@@ -10,16 +10,17 @@ import numpy as np
 from jaxtyping import UInt8
 
 from visualpatchworld.errors import BadPicture
+from visualpatchworld.input import read_bytes
 from visualpatchworld.output import writing
 
 
 def read_picture(path: Path) -> UInt8[np.ndarray, "h w 3"]:
     """The picture in a file, in red, green and blue."""
+    content = read_bytes(path, "picture", BadPicture)
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise BadPicture(f"Cannot read the picture '{path}': {error.strerror}.") from None
-    decoded = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR) if content else None
+        decoded = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR) if content else None
+    except (cv2.error, MemoryError):  # larger than OpenCV would ever take
+        decoded = None
     if decoded is None:
         raise BadPicture(f"'{path}' is not a picture that can be read; PNG and JPEG are.")
     return np.ascontiguousarray(decoded[..., ::-1]).astype(np.uint8)

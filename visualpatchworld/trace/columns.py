@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import h5py
@@ -11,6 +12,8 @@ from jaxtyping import Float, Int
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.trace.layout import Column
 
+ALWAYS_FINE = 64 * 2**20  # bytes of a column that need no proof
+MOST_PACKED = 1100  # times that compression makes a column smaller, at most
 EPISODE_LABELS = ("ep_idx", "episode_idx")
 
 
@@ -53,10 +56,10 @@ def _check_agreement(found: dict[str, np.ndarray], path: Path, lengths: np.ndarr
 
 
 def _index_column(file: h5py.File, path: Path, name: str) -> np.ndarray:
-    values = np.asarray(_dataset(file, path, name)[()])
-    if values.dtype.kind not in "iu" or values.size == 0:
+    dataset = column_dataset(file, path, name)
+    if dataset.dtype.kind not in "iu" or dataset.size == 0:
         raise BadTrace(f"'{path}': '{name}' must hold whole numbers, at least one.")
-    return values.reshape(-1).astype(np.int64)
+    return np.asarray(dataset[()]).reshape(-1).astype(np.int64)
 
 
 def has_columns(file: h5py.File, columns: tuple[Column, ...]) -> bool:
@@ -70,7 +73,7 @@ def read_columns(file: h5py.File, path: Path, columns: tuple[Column, ...]) -> di
 
 
 def _read_column(file: h5py.File, path: Path, column: Column) -> np.ndarray:
-    dataset = _dataset(file, path, column.name)
+    dataset = column_dataset(file, path, column.name)
     width = int(np.prod(dataset.shape[1:]))
     if dataset.dtype.kind not in "fiu" or width != column.width:
         raise BadTrace(
@@ -80,11 +83,28 @@ def _read_column(file: h5py.File, path: Path, column: Column) -> np.ndarray:
     return dataset[()].reshape(-1, width).astype(np.float64)
 
 
-def _dataset(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
+def column_dataset(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
+    if _leads_away(file, name):
+        raise BadTrace(f"'{path}': '{name}' lies in another file; a trace file holds all its columns itself.")
     found = file.get(name)
-    if not isinstance(found, h5py.Dataset) or found.ndim == 0:
+    if not isinstance(found, h5py.Dataset) or not found.shape:
         raise BadTrace(f"'{path}' has no column '{name}'; its columns are {', '.join(_names(file)) or 'none'}.")
+    if found.external or found.is_virtual:
+        raise BadTrace(f"'{path}': '{name}' lies in another file; a trace file holds all its columns itself.")
+    size = found.dtype.itemsize * math.prod(found.shape)
+    if size > max(ALWAYS_FINE, MOST_PACKED * found.id.get_storage_size()):
+        raise BadTrace(f"'{path}': '{name}' says that it has the shape {found.shape}, but the file holds hardly any of it.")
     return found
+
+
+def _leads_away(file: h5py.File, name: str) -> bool:
+    """Whether a name, or a group on the way to it, is a link into another file."""
+    parts = name.split("/")
+    return any(
+        isinstance(file.get("/".join(parts[: i + 1]), getlink=True), h5py.ExternalLink)
+        for i in range(len(parts))
+        if "/".join(parts[:i]) in file or i == 0
+    )
 
 
 def _names(file: h5py.File) -> list[str]:
