@@ -7,6 +7,7 @@ import io
 import os
 import pkgutil
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -27,7 +28,9 @@ def main() -> None:
     try:
         code = build_app()(prog_name="vpw", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
         _leave_stdout()
         sys.exit(NO_READER)  # whoever read has read enough: no word about it, as with any filter
     except Exception as error:
@@ -77,7 +80,10 @@ def _stop(sentence: str, code: int) -> NoReturn:
 
 
 def _speak_any_encoding() -> None:
-    """Where a terminal has no sign for a character, it is spelled out."""
+    """Where a terminal has no sign for a character, it is spelled out; where there is no stdout or stderr, nobody listens."""
+    nowhere = Path(os.devnull)
+    sys.stdout = sys.stdout or nowhere.open("w")
+    sys.stderr = sys.stderr or nowhere.open("w")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
