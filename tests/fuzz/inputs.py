@@ -21,6 +21,7 @@ from visualpatchworld.trace.write import write_traces
 
 PICTURE = np.zeros((8, 8, 3), np.uint8)
 MODEL = "small"
+WORLDS = ("reacher", "pusht")  # whose trace files have more columns than the toy's
 SEEN = {"objects": [{"name": "puck", "x": 140, "y": 112}, {"name": "rail", "x": 112, "y": 112}], "relations": []}
 
 
@@ -36,6 +37,12 @@ def make_inputs(folder: Path) -> Path:
     (folder / "program.py").write_text(TEXT)
     (folder / "calibration.json").write_text("[[0.035, 0, -4.0], [0, 0, 0]]")
     _record_call(folder / "calls.jsonl", frames[0])
+    for name in WORLDS:
+        other = load_domain(name)
+        write_traces(
+            folder / f"{name}.h5", collect(other, other.constants, episodes=1, seed=1), other.layout,
+            domain=name, constants=other.constants, seed=1,
+        )  # fmt: skip
     make_run(folder / "run")
     _fill_bench(folder / "bench")
     return folder

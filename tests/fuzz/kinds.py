@@ -34,7 +34,7 @@ class Kind:
         """Damage one file of the folder, and choose a command that meets it."""
         path = rng.choice(sorted(folder.glob(self.pattern)))
         said = self.damage(path, rng)
-        command = rng.choice(list(self.commands))
+        command = [word.format(file=path.name, stem=path.stem) for word in rng.choice(list(self.commands))]
         return f"{path.relative_to(folder)}: {said}", (*command, *rng.choice(((), ("--json",), ("--json",))))
 
 
@@ -47,6 +47,10 @@ SCENE = ("scene", "slider", "traces.h5:3", "--via")
 MOTION = ("exhibit", "motion", "slider", "--program", "program.py", "--traces", "traces.h5", "--results", "kept")
 LOOK, ASK = ("scene", "slider", "frame.png", "--via", "tool"), ("scene", "slider", "frame.png", *VLM)
 READ_TRACE = (*[(*SCENE, "oracle")] * 6, *[(*SCENE, "tool")] * 2, (*EXPORT, "oracle"), (*EXPORT, "tool"), ROLLOUT, PLAN_ON, MOTION)
+READ_OTHER = (
+    ("scene", "{stem}", "{file}:3", "--via", "oracle"),
+    ("export", "{file}", "--domain", "{stem}", "--out", "out.jsonl", "--view", "oracle"),
+)
 SEARCHED = ("exhibit", "rollout", "slider", "--traces", "traces.h5", "--results", "bench")
 
 
@@ -57,6 +61,7 @@ def damage_as_named(path: Path, rng: Random) -> str:
 
 KINDS = (
     Kind("trace", "traces.h5", damage_hdf5, READ_TRACE, weight=6),
+    Kind("trace of an engine", "[!t]*.h5", damage_hdf5, READ_OTHER, weight=3),
     Kind("program", "program.py", damage_program, [ROLLOUT, ROLLOUT, PLAN_ON], weight=5),
     Kind("pictures", "frames.npz", damage_arrays, [("audit", "slider", "--frames", "frames.npz")], weight=3),
     Kind("picture", "frame.png", damage_bytes, [LOOK, ASK], weight=2),
@@ -74,12 +79,12 @@ KINDS = (
 
 NUMBERS = ("0", "1", "-1", "3", "nan", "inf", "-inf", "1e9", "18446744073709551616", "1" + "0" * 30, "0x10", "", "é", "1.5", "4294967296")
 PATHS = (
-    "nowhere", "", ".", "/", "/dev/null", "/dev/full", "/proc/self/mem", "[bold]x[/]", "é世界", "a" * 300, "frame.png", "traces.h5", "x/y/z",
-    "\udcff",
+    "nowhere", "", ".", "/", "/dev/null", "/dev/full", "/proc/self/mem", "[bold]x[/]", "é世界", "a" * 300, "frame.png", "traces.h5",
+    "x/y/z", "\udcff",
 )  # fmt: skip
 TEXTS = (
-    "", "x", "[/red]", "slidr", "pusht ", "../slider", "é", "\udcff", "a" * 3000, "drag", "drag=", "drag=nan", "drag=inf", "=1", "drag=1e400",
-    "radius=1=2",
+    "", "x", "[/red]", "slidr", "pusht ", "../slider", "é", "\udcff", "a" * 3000, "drag", "drag=", "drag=nan", "drag=inf", "=1",
+    "drag=1e400", "radius=1=2",
 )  # fmt: skip
 COMMANDS: tuple[Command, ...] = (
     ("collect", "slider", "--episodes", "1", "--out", "out.h5", "--seed", "3"),

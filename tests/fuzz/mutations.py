@@ -14,13 +14,50 @@ import numpy as np
 NUMBERS = (0, -1, 1, 0.5, 1e300, -1e300, 1e-320, 2**31, 2**63, 2**64, 10**30, 10**400, float("nan"), float("inf"), -float("inf"))
 WORDS = ("", "x", "nan", "[bold]", "[/]", "\ud800", "\x00", "\x1b[31m", "é世界", "../..", "/dev/null", "a" * 5000, "{}", "slider", "pusht")
 VALUES: tuple[Any, ...] = (*NUMBERS, *WORDS, None, True, False, [], {}, [1], [[1.0]], {"a": 1}, [None], [[]], {"": []})
-LINES = (
-    "if state.puck_x > 0: pass", "y = float(state.puck_x)", "y = int(state.puck_vx)", "raise SystemExit(0)", "raise KeyError('x')", "import os",
-    "import numpy as np", "return None", "return (1, 2)", "y = [[[[", "def step(state):", "x = 1 / 0", "step(state, action)", "print('hello')",
-    "import math; math.sin(state.puck_x)", "PUSH = nan", "PUSH = 'a'", "PUSH = 1e400", "PUSH = {[]: 1}", "class State: pass", "step = 3",
-    "exit()", "assert False, 'two\\nlines'", "global PUSH", "\tx = 1", "  return State(1, 2)", "return State(state.puck_x, [1, 2])",
-    "while state.puck_x > 0: pass", "for i in state: pass", "state.puck_x = 3", "del State", "from . import x", "lambda: (yield)", "await x",
-    "raise RuntimeError('\\x1b[31m red')", "x = state.nothing", "x = action[7]", "return State(*[0.0] * 3)", "return State(0.0, 'a')",
+LINES = r"""
+if state.puck_x > 0: pass
+y = float(state.puck_x)
+y = int(state.puck_vx)
+raise SystemExit(0)
+raise KeyError('x')
+import os
+import numpy as np
+return None
+return (1, 2)
+y = [[[[
+def step(state):
+x = 1 / 0
+step(state, action)
+print('hello')
+import math; math.sin(state.puck_x)
+PUSH = nan
+PUSH = 'a'
+PUSH = 1e400
+PUSH = {[]: 1}
+class State: pass
+step = 3
+exit()
+assert False, 'two\nlines'
+global PUSH
+	x = 1
+  return State(1, 2)
+return State(state.puck_x, [1, 2])
+while state.puck_x > 0: pass
+for i in state: pass
+state.puck_x = 3
+del State
+from . import x
+lambda: (yield)
+await x
+raise RuntimeError('\x1b[31m red')
+x = state.nothing
+x = action[7]
+return State(*[0.0] * 3)
+return State(0.0, 'a')
+""".strip("\n").split("\n")
+ATTRIBUTES: tuple[Any, ...] = (
+    *NUMBERS[:11], float("nan"), True, "", "x", "[1]", "{", '{"push": "x"}', '{"push": 1e999}', '{"drag": -1}', '{"push": NaN}',
+    '{"push": [1]}', '{"nothing": 1}', "[" * 9999, "\udce9", b"\xff", [1, 2], ["a"], np.zeros((2, 2)), h5py.Empty("f"),
 )  # fmt: skip
 
 
@@ -149,16 +186,15 @@ def damage_hdf5(path: Path, rng: Random) -> str:
     with h5py.File(path, "r+") as file:
         if rng.random() < 0.35:
             name = rng.choice(("domain", "seed", "constants"))
-            value = rng.choice(
-                (*NUMBERS[:11], float("nan"), "", "x", "[1]", "{", '{"push": "x"}', '{"push": 1e999}', '{"drag": -1}', "[" * 9999, b"\xff", [1, 2],
-                 ["a"],                  np.zeros((2, 2)), h5py.Empty("f"), True, '{"push": NaN}', '{"push": [1]}', '{"nothing": 1}', "\udce9")
-            )  # fmt: skip
+            value = rng.choice(ATTRIBUTES)
             try:
                 file.attrs[name] = value
             except (TypeError, ValueError, OverflowError):
                 file.attrs[name] = str(value).encode("utf-8", "replace")
             return f"attribute {name} = {value!r:.60}"
-        name = rng.choice([name for name in ("action", "state", "pixels", "ep_idx", "step_idx", "ep_len", "ep_offset") if name in file])
+        names: list[str] = []
+        file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+        name = rng.choice(names)
         return f"{name}: {_damage_column(file, name, rng)}"
 
 

@@ -14,6 +14,7 @@ from visualpatchworld.trace.layout import Column
 
 ALWAYS_FINE = 64 * 2**20  # bytes of a column that need no proof
 MOST_PACKED = 1100  # times that compression makes a column smaller, at most
+LARGEST = 1e12  # number of a state or action; squares of larger ones leave single precision, and no world has them
 EPISODE_LABELS = ("ep_idx", "episode_idx")
 
 
@@ -114,9 +115,10 @@ def _names(file: h5py.File) -> list[str]:
 
 
 def check_finite(path: Path, name: str, values: np.ndarray, lengths: np.ndarray) -> None:
-    """Every value is a number; the first that is not is named by episode and step."""
-    rows = np.flatnonzero(~np.isfinite(values).all(axis=-1))
+    """Every value is a number that can be calculated with; the first that is not is named by episode and step."""
+    rows = np.flatnonzero(~(np.abs(values) < LARGEST).all(axis=-1))
     if rows.size:
         starts = np.cumsum(lengths) - lengths
         episode = int(np.searchsorted(starts, rows[0], side="right")) - 1
-        raise BadTrace(f"'{path}': the {name} in row {rows[0]} (episode {episode}, step {rows[0] - starts[episode]}) is not finite.")
+        wrong = f"larger than {LARGEST:g}" if np.isfinite(values[rows[0]]).all() else "not finite"
+        raise BadTrace(f"'{path}': the {name} in row {rows[0]} (episode {episode}, step {rows[0] - starts[episode]}) is {wrong}.")
