@@ -214,7 +214,7 @@ def test_a_program_that_ends_or_rambles_is_refused_in_one_line(name: str, toy: D
 def test_what_is_no_text_of_a_program_is_refused(content: bytes, toy: Domain, tmp_path: Path):
     path = tmp_path / "odd.py"
     path.write_bytes(content)
-    with pytest.raises(BadProgram, match="odd.py"):
+    with pytest.raises(BadProgram, match=r"odd\.py"):
         load_program(path, toy.scene.state_space, 1)
 
 
