@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "benchmarks"))
 
-import kills
+import kills  # pyright: ignore[reportMissingImports]
 
 
 @pytest.mark.parametrize("job", [kills.COLLECT, kills.PLAN], ids=lambda job: job.name)
