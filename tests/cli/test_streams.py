@@ -86,7 +86,10 @@ def test_a_mistake_of_our_own_is_one_line_that_asks_to_be_reported(vpw: Vpw, mon
         vpw.run("domains")
 
 
-@pytest.mark.parametrize(("text", "said"), [("import nothing_of_that_name", "ModuleNotFoundError"), ("x = 1", "defines no DOMAIN")])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("import nothing_of_that_name", "ModuleNotFoundError"), ("x = 1", "defines no DOMAIN"), ("x = (", "SyntaxError")],
+)
 def test_a_domain_that_does_not_load_is_told(text: str, said: str, vpw: Vpw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tmp_path / "mine" / "unfinished"
     folder.mkdir(parents=True)

@@ -11,6 +11,7 @@ import typer
 from visualpatchworld.cli._options import MOST
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
+from visualpatchworld.input import read_bytes
 from visualpatchworld.strict_json import from_json
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ def vlm_extractor(
 
 def _affine(path: Path) -> np.ndarray:
     try:
-        found = np.array(from_json(path.read_bytes()), dtype=np.float64)
-    except (OSError, ValueError, TypeError):
+        found = np.array(from_json(read_bytes(path, "calibration", VpwError)), dtype=np.float64)
+    except (ValueError, TypeError):
         raise VpwError(f"'{path}' is not a calibration; it holds [[a, b, c], [d, e, f]].") from None
     if found.shape != (2, 3) or not np.isfinite(found).all():
         raise VpwError(f"'{path}' is not a calibration; it holds [[a, b, c], [d, e, f]], two rows of three numbers.")

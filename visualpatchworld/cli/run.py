@@ -13,6 +13,8 @@ import typer
 from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, changes
 from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.errors import VpwError
+from visualpatchworld.input import read_bytes
 from visualpatchworld.simulator import Constants
 from visualpatchworld.strict_json import from_json, to_json
 
@@ -148,8 +150,8 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = from_json(path.read_bytes())
-    except (OSError, ValueError):
+        found = from_json(read_bytes(path, "record", VpwError))
+    except (VpwError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,10 +10,12 @@ from pathlib import Path
 from visualpatchworld.bench.results import NoResults, Results, read_results
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
+from visualpatchworld.input import read_bytes
 from visualpatchworld.program.program import BadProgram, Program, read_program
 from visualpatchworld.report.measured import Measured, measured_with
 from visualpatchworld.report.record import BadRecord, InductionRecord, read_induction
 from visualpatchworld.simulator import Constants
+from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.episode import Traces
 from visualpatchworld.trace.read import read_traces
 
@@ -102,9 +103,9 @@ class Run:
     def seconds(self) -> dict[str, float]:
         """How long the stages took, as far as `vpw run` noted it."""
         try:
-            found = json.loads((self.folder / TIMINGS).read_text(encoding="utf-8"))
+            found = from_json(read_bytes(self.folder / TIMINGS, "times", NoRun))
             return {str(stage): float(value) for stage, value in found.items()}
-        except (OSError, ValueError, AttributeError, TypeError):
+        except (NoRun, ValueError, AttributeError, TypeError):
             return {}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -21,6 +20,7 @@ from visualpatchworld.report.moment import moment
 from visualpatchworld.report.page import REPORT, Written, render
 from visualpatchworld.report.record import SettingsRecord
 from visualpatchworld.report.run import PROGRAM, Run, read_run
+from visualpatchworld.strict_json import from_json
 
 Section = Callable[[Run], Any]
 
@@ -119,7 +119,7 @@ def _versions(path: Path) -> dict[str, str]:
     """What a results file says it was made with."""
     try:
         with path.open(encoding="utf-8") as file:
-            return dict(json.loads(file.readline())["versions"])
+            return dict(from_json(file.readline())["versions"])
     except (OSError, ValueError, KeyError, TypeError):
         return {}
 
