@@ -13,8 +13,8 @@ PACKAGE = Path(visualpatchworld.__file__).parent
 
 # A module may import from its own line and the lines above it. The longest matching name counts.
 LAYERS = [
-    ["errors"],
-    ["output", "input"],
+    ["errors", "strict_json"],
+    ["input", "output"],
     ["llm"],
     ["scene"],
     ["trace.layout"],

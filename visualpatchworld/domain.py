@@ -7,6 +7,7 @@ import importlib.util
 import os
 import pkgutil
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld import domains as _bundled
-from visualpatchworld.errors import UnknownName
+from visualpatchworld.errors import BadDomain, UnknownName
 from visualpatchworld.plan.planner import Planner
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.template import SceneTemplate
@@ -102,9 +103,22 @@ def load_domain(name: str) -> Domain:
     if folder.parent in [Path(path) for path in _bundled.__path__]:
         return importlib.import_module(f"{_bundled.__name__}.{name}").DOMAIN
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=[str(folder)])
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
+        _import_folder(name, folder)
+    found_domain = getattr(sys.modules[name], "DOMAIN", None)
+    if not isinstance(found_domain, Domain):
+        raise BadDomain(f"The domain '{name}' in '{folder}' does not load: its __init__.py defines no DOMAIN.")
+    return found_domain
+
+
+def _import_folder(name: str, folder: Path) -> None:
+    """Load a folder as the package of that name; where that fails, nothing is left of it."""
+    spec = importlib.util.spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=[str(folder)])
+    assert spec is not None and spec.loader is not None
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    try:
         spec.loader.exec_module(module)
-    return sys.modules[name].DOMAIN
+    except Exception as error:
+        del sys.modules[name]
+        places = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(folder)]
+        where = f", {places[-1].filename}:{places[-1].lineno}" if places else ""
+        raise BadDomain(f"The domain '{name}' in '{folder}' does not load ({type(error).__name__}: {error}{where}).") from error

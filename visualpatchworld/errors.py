@@ -20,6 +20,10 @@ class UnknownName(VpwError):
         super().__init__(f"No {kind} '{name}'. Found: {', '.join(names) or 'none'}.{hint}")
 
 
+class BadDomain(VpwError):
+    """A folder that is to be a domain but does not load as one."""
+
+
 class BadConstant(VpwError):
     """A physical constant with a value its simulator cannot have."""
 

@@ -1,4 +1,4 @@
-"""Reading what someone sent: only plain files, only up to a size, and none that lies outside the folder it came in."""
+"""Files come in whole or are refused in one sentence: only plain ones, only up to a size, and none outside the folder it came in."""
 
 from __future__ import annotations
 
@@ -6,21 +6,37 @@ import os
 import stat
 from pathlib import Path
 
+from visualpatchworld.errors import VpwError
+
+MOST_BYTES = 256 * 2**20
+
 
 class NotRegular(Exception):
     """Something else than a plain file of a sane size; the message is the reason, without a name."""
 
 
-def read_regular(path: Path, most_bytes: int) -> bytes:
-    """What a plain file holds; a pipe is not waited for and a device not read."""
-    # Without blocking, a pipe that nobody writes to opens at once; what it is can then be asked of the open file itself.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        _check(os.fstat(descriptor), most_bytes)
-        data = file.read(most_bytes + 1)  # it may have grown since
-    if len(data) > most_bytes:
-        raise NotRegular(_too_large(len(data), most_bytes))
-    return data
+def read_bytes(path: Path, what: str, error: type[VpwError], *, most: int = MOST_BYTES) -> bytes:
+    """What a file holds, or this `error` saying why it cannot be read; `what` names its kind."""
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:
+            _check(os.fstat(file.fileno()), most)
+            content = file.read(most + 1)  # it may have grown since
+        if len(content) > most:
+            raise NotRegular(_too_large(len(content), most))
+    except OSError as failure:
+        raise error(f"Cannot read the {what} '{path}': {failure.strerror or failure}.") from None
+    except (ValueError, NotRegular) as failure:  # also a name that no file can have
+        raise error(f"Cannot read the {what} '{path}': {failure}.") from None
+    return content
+
+
+def read_text(path: Path, what: str, error: type[VpwError], *, most: int = MOST_BYTES) -> str:
+    """The text of a file, or this `error` saying why it cannot be read."""
+    content = read_bytes(path, what, error, most=most)
+    try:
+        return content.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise error(f"Cannot read the {what} '{path}': it is not text.") from None
 
 
 def check_inside(path: Path, folder: Path, most_bytes: int) -> Path:
@@ -33,6 +49,11 @@ def check_inside(path: Path, folder: Path, most_bytes: int) -> Path:
         raise NotRegular("it is a link that leads out of the folder")
     _check(found.stat(), most_bytes)
     return path
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    # Without blocking, a pipe that nobody writes to opens at once; what it is can then be asked of the open file itself.
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def _check(about: os.stat_result, most_bytes: int) -> None:

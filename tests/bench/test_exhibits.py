@@ -181,11 +181,11 @@ def test_kinds_are_found_and_others_refused(toy: Domain, toy_episodes: list[Epis
 
 def test_exhibits_are_read_as_they_were_written(tmp_path: Path):
     exhibit = Exhibit(
-        kind="rollout", domain="slider", title="Slider", source="slider", method="vpw", program="aaa", seed=0, episodes="eee", versions={},
+        kind="newest", domain="slider", title="Slider", source="slider", method="vpw", program="aaa", seed=0, episodes="eee", versions={},
         data={"horizon": 1}, pictures={"one": np.zeros((4, 4, 3), np.uint8)},
     )  # fmt: skip
     path = write_exhibit(tmp_path, exhibit)
-    assert path.name == "rollout-slider-vpw.json"
+    assert path.name == "newest-slider-vpw.json"
     (read,) = read_exhibits(tmp_path)
     assert (read.data, read.pictures["one"].shape) == ({"horizon": 1}, (4, 4, 3))
     path.write_text("[]")

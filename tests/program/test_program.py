@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from toy_program import RIGHT
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.program.program import BadProgram, Program, load_program
@@ -191,3 +192,51 @@ def test_edits_that_break_the_contract_are_refused_with_the_line(name: str, toy:
 def test_a_program_that_is_not_there_gets_a_sentence(toy: Domain, tmp_path: Path):
     with pytest.raises(BadProgram, match=r"Cannot read the program .*: No such file or directory"):
         load_program(tmp_path / "nowhere.py", toy.scene.state_space, 1)
+
+
+UNTRACEABLE = {
+    "a plain if": "    if state.puck_x > 0:\n        return state\n",
+    "float": "    x = float(state.puck_x)\n",
+    "math": "    import math\n    x = math.sin(state.puck_x)\n",
+}
+
+
+@pytest.mark.parametrize("name", UNTRACEABLE)
+def test_a_program_that_looks_at_one_state_is_refused_in_one_line(name: str, toy: Domain, tmp_path: Path):
+    path = tmp_path / "looks.py"
+    path.write_text(RIGHT.text.replace("def step(state, action):\n", f"def step(state, action):\n{UNTRACEABLE[name]}"))
+    with pytest.raises(BadProgram, match=r"looks\.py:1[3-5]: a plain `if`, `float\(\)`.* write `np.where`") as refused:
+        load_program(path, toy.scene.state_space, 1)
+    assert "\n" not in str(refused.value)
+
+
+RUDE = {
+    "exit": "raise SystemExit(0)",
+    "recursion": "step(state, action)",
+    "two lines": "raise ValueError('one\\ntwo')",
+}
+
+
+@pytest.mark.parametrize("name", RUDE)
+def test_a_program_that_ends_or_rambles_is_refused_in_one_line(name: str, toy: Domain, tmp_path: Path):
+    path = tmp_path / "rude.py"
+    path.write_text(RIGHT.text.replace("def step(state, action):\n", f"def step(state, action):\n    {RUDE[name]}\n"))
+    with pytest.raises(BadProgram, match=r"rude\.py:13: \w+") as refused:
+        load_program(path, toy.scene.state_space, 1)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"x = 1\x00", b"\xff\xfe", b"(" * 100_000, b"x = 1\n" * 400_000])
+def test_what_is_no_text_of_a_program_is_refused(content: bytes, toy: Domain, tmp_path: Path):
+    path = tmp_path / "odd.py"
+    path.write_bytes(content)
+    with pytest.raises(BadProgram, match=r"odd\.py"):
+        load_program(path, toy.scene.state_space, 1)
+
+
+def test_what_a_program_prints_goes_to_stderr(toy: Domain, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "talks.py"
+    path.write_text(RIGHT.text.replace("def step(state, action):\n", "def step(state, action):\n    print('hello')\n"))
+    load_program(path, toy.scene.state_space, 1)
+    said = capsys.readouterr()
+    assert (said.out, "hello" in said.err) == ("", True)

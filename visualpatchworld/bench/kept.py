@@ -69,4 +69,4 @@ def _request(job: CellJob, episodes: Sequence[Episode]) -> Request:
 
 def _is_whole(results: Path, cell: Cell) -> bool:
     path = results / cell.file_name
-    return path.exists() and path.read_bytes().count(b"\n") >= cell.n
+    return path.is_file() and path.read_bytes().count(b"\n") >= cell.n

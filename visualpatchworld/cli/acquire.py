@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, varied_constants
+from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, varied_constants
 from visualpatchworld.cli._show import show, working
 from visualpatchworld.domain import load_domain
 
@@ -18,8 +18,8 @@ def acquire(
     sketch: Annotated[str, typer.Option(metavar="NAME", help="Its form, as its header names it.")],
     out: Annotated[Path, typer.Option(metavar="FILE.py", help="Where the refitted program goes, if it is accepted.")],
     traces: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Episodes; the last fifth stays untouched.")] = None,
-    episodes: Annotated[int, typer.Option(min=3, metavar="N", help="How many episodes to collect without --traces.")] = 50,
-    tasks: Annotated[int, typer.Option(min=1, metavar="N", help="Practice tasks.")] = 20,
+    episodes: Annotated[int, typer.Option(min=3, max=MOST, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    tasks: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Practice tasks.")] = 20,
     seed: Seed = 0,
     vary: Vary = None,
     as_json: AsJson = False,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from visualpatchworld.bench.cell import Observe
-from visualpatchworld.cli._options import AsJson, DomainName, InSandbox, Unfiltered, Vary, changes
+from visualpatchworld.cli._options import LARGEST_SEED, MOST, AsJson, DomainName, InSandbox, Unfiltered, Vary, changes
 from visualpatchworld.cli._show import progress, show
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
@@ -31,12 +31,13 @@ def plan(
     traces: Annotated[
         Path | None, typer.Option(metavar="FILE.h5", help="Episodes whose last fifth holds the tasks; collected when not given.")
     ] = None,
-    episodes: Annotated[int, typer.Option(min=1, metavar="N", help="How many tasks.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same tasks and draws.")] = 42,
-    offset: Annotated[int, typer.Option(min=1, help="Steps from start to goal.")] = 25,
+    episodes: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many tasks.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Same seed, same tasks and draws.")] = 42,
+    offset: Annotated[int, typer.Option(min=1, max=MOST, help="Steps from start to goal.")] = 25,
     metric: Annotated[str | None, typer.Option(help="What counts as success; the domain's main metric when not given.")] = None,
     horizon: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Foresee and execute N steps at a time, in place of the frozen planner's.")
+        int | None,
+        typer.Option(min=1, max=1000, metavar="N", help="Foresee and execute N steps at a time, in place of the frozen planner's."),
     ] = None,
     sandbox: InSandbox = False,
     unfiltered: Unfiltered = False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,11 +10,12 @@ from pathlib import Path
 from visualpatchworld.bench.results import NoResults, Results
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.program.program import LARGEST_BYTES, BadProgram, Program, read_program
+from visualpatchworld.program.program import MOST_BYTES, BadProgram, Program, read_program
 from visualpatchworld.report.measured import Measured, measured_with
 from visualpatchworld.report.record import BadRecord, InductionRecord, read_induction
 from visualpatchworld.report.sent import LARGEST_EPISODES, LARGEST_JSON, NotSent, lies_in, sent, sent_results
 from visualpatchworld.simulator import Constants
+from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.episode import Traces
 from visualpatchworld.trace.read import read_traces
 
@@ -45,7 +45,7 @@ class Run:
     @cached_property
     def program(self) -> Program:
         """The program's text; a page shows it and foresees with it in the sandbox, but never runs it here."""
-        path = sent(self.folder, self.folder / PROGRAM, LARGEST_BYTES)
+        path = sent(self.folder, self.folder / PROGRAM, MOST_BYTES)
         if not path.exists():
             raise NoRun(f"There is no {PROGRAM}; `vpw run {self.domain.name} --out {self.name}` writes it.")
         return Program(read_program(path), Path(PROGRAM))
@@ -104,9 +104,9 @@ class Run:
     def seconds(self) -> dict[str, float]:
         """How long the stages took, as far as `vpw run` noted it."""
         try:
-            found = json.loads(sent(self.folder, self.folder / TIMINGS, LARGEST_JSON).read_text(encoding="utf-8"))
+            found = from_json(sent(self.folder, self.folder / TIMINGS, LARGEST_JSON).read_bytes())
             return {str(stage): float(value) for stage, value in found.items()}
-        except (OSError, ValueError, AttributeError, TypeError, RecursionError, NotSent):
+        except (OSError, ValueError, AttributeError, TypeError, NotSent):
             return {}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -22,6 +21,7 @@ from visualpatchworld.report.page import REPORT, Written, render
 from visualpatchworld.report.record import SettingsRecord
 from visualpatchworld.report.run import PROGRAM, Run, read_run
 from visualpatchworld.report.sent import LARGEST_JSON, NotSent, sent
+from visualpatchworld.strict_json import from_json
 
 Section = Callable[[Run], Any]
 
@@ -121,7 +121,7 @@ def _versions(run: Run, file_name: str) -> dict[str, str]:
     try:
         path = sent(run.folder, run.results.folder / file_name, LARGEST_JSON)
         with path.open(encoding="utf-8") as file:
-            return dict(json.loads(file.readline())["versions"])
+            return dict(from_json(file.readline())["versions"])
     except (OSError, ValueError, KeyError, TypeError, NotSent):
         return {}
 

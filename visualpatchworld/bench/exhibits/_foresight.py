@@ -26,7 +26,7 @@ def foresight(subject: Subject) -> Iterator[Foresee]:
     program, space = subject.needed_program(), subject.domain.scene.state_space
     action_dim = subject.domain.layout.action.width
     if not subject.sandboxed:
-        checked = program.check(space, action_dim)
+        checked = program.check(space, action_dim).check_tracing(space, action_dim)
         yield lambda windows: predict(checked, windows)
         return
     with sandboxed_rollouts(program, space.names, action_dim) as rollouts:

@@ -54,7 +54,8 @@ def table(results: Results, quoted: Quoted) -> Table:
 
 
 def _row(results: Results, title: str, item: Found, quoted: Quoted) -> tuple[Entry, ...]:
-    errors = induction_of(results, item).get("rollout_error", {}).get(quoted.data["quantity"], {})
-    found = [errors.get(str(steps)) for steps in quoted.data["horizons"].values()]
-    told = [Entry(f"{error['mean']:.3g}", f"median {error['median']:.2g}") if error else Entry(MISSING) for error in found]
+    induction = induction_of(results, item)
+    errors = {} if induction is None else induction.rollout_error.get(quoted.data["quantity"], {})
+    found = [errors.get(steps) for steps in quoted.data["horizons"].values()]
+    told = [Entry(f"{error.mean:.3g}", f"median {error.median:.2g}") if error else Entry(MISSING) for error in found]
     return (words(title), *told, item.score(), item.unsolved())

@@ -79,7 +79,7 @@ def _query(method: str, exhibit: Exhibit | None) -> Query:
 
 
 def _stray(exhibit: Exhibit | None, case: Mapping[str, Any]) -> Entry:
-    if exhibit is None:
+    if exhibit is None or case["quantity"] not in exhibit.data["rollout_error"]:
         return Entry(MISSING)
     errors = exhibit.data["rollout_error"][case["quantity"]]
     first = {name: errors[name][: case["steps"]] for name in ("mean", "median")}
@@ -90,7 +90,7 @@ def _stray(exhibit: Exhibit | None, case: Mapping[str, Any]) -> Entry:
 
 
 def _moved(exhibit: Exhibit | None, case: Mapping[str, Any]) -> tuple[Entry, Entry]:
-    if exhibit is None:
+    if exhibit is None or case["quantity"] not in exhibit.data["motion"]:
         return Entry(MISSING), Entry(MISSING)
     motion = exhibit.data["motion"][case["quantity"]]
     lost = f"{motion['not_finite']} steps not finite" if motion["not_finite"] else ""
