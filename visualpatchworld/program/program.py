@@ -198,7 +198,7 @@ def _check_imports(program: Program) -> None:
 def _said(error: BaseException) -> str:
     """A failure in one line; JAX goes on for pages."""
     lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0].rstrip('.')}" if lines else type(error).__name__
+    return f"{type(error).__name__}: {printable(lines[0].rstrip('.'))}" if lines else type(error).__name__
 
 
 def _line(error: BaseException) -> int | None:
