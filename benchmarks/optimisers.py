@@ -17,10 +17,10 @@ import numpy as np
 from recovery import off
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.induce.fit import descend
-from visualpatchworld.induce.loss import Loss, Model, Trial, motion_weights, softness
-from visualpatchworld.induce.search import Stage
-from visualpatchworld.induce.windows import cut_windows, recordings_of
+from visualpatchworld.induction.fit import descend
+from visualpatchworld.induction.loss import Loss, Model, Trial, motion_weights, softness
+from visualpatchworld.induction.search import Stage
+from visualpatchworld.induction.windows import cut_windows, recordings_of
 from visualpatchworld.program.source import parts_of, unfitted
 from visualpatchworld.trace.collect import collect
 

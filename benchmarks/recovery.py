@@ -17,9 +17,9 @@ import numpy as np
 from visualpatchworld.cli._compiled import keep_compiled
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, build
-from visualpatchworld.induce.blackbox import black_box
-from visualpatchworld.induce.induce import choose_form, induce
-from visualpatchworld.induce.windows import recordings_of
+from visualpatchworld.induction.blackbox import black_box
+from visualpatchworld.induction.induce import choose_form, induce
+from visualpatchworld.induction.windows import recordings_of
 from visualpatchworld.trace.collect import collect
 
 EPISODES = 50

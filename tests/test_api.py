@@ -9,7 +9,7 @@ import pytest
 
 import visualpatchworld as vpw
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.induce import Induction
+from visualpatchworld.induction.induce import Induction
 from visualpatchworld.trace.episode import Traces
 
 
@@ -38,12 +38,6 @@ def test_importing_loads_no_engine_and_no_jax():
 def test_every_name_says_what_it_does_with_an_example():
     for name in set(vpw.__all__) - {"VpwError"}:
         assert name.lower() in getattr(vpw, name).__doc__.split("Example: ")[1], name
-
-
-def test_a_verb_is_not_hidden_by_the_folder_of_its_name():
-    code = "import visualpatchworld.induce.windows, visualpatchworld as vpw; print(vpw.induce.__module__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "visualpatchworld.api"
 
 
 def test_an_unknown_name_is_refused():

@@ -22,12 +22,12 @@ from visualpatchworld.bench.film import write_films
 from visualpatchworld.bench.measure import Request, measure, measure_floors
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace, UnknownName, VpwError
-from visualpatchworld.induce.blackbox import black_box
-from visualpatchworld.induce.episodes import induce_from
-from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_horizon
-from visualpatchworld.induce.induce import Induction, choose_form
-from visualpatchworld.induce.select import Evidence
-from visualpatchworld.induce.windows import recordings_of
+from visualpatchworld.induction.blackbox import black_box
+from visualpatchworld.induction.episodes import induce_from
+from visualpatchworld.induction.errors_by_horizon import ErrorTable, errors_by_horizon
+from visualpatchworld.induction.induce import Induction, choose_form
+from visualpatchworld.induction.select import Evidence
+from visualpatchworld.induction.windows import recordings_of
 from visualpatchworld.output import make_folder
 from visualpatchworld.plan.control import make_search
 from visualpatchworld.plan.scorer import InducedScorer, Situation

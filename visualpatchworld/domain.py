@@ -16,13 +16,13 @@ import numpy as np
 
 from visualpatchworld import domains as _bundled
 from visualpatchworld.errors import UnknownName
+from visualpatchworld.laws.family import Family
+from visualpatchworld.laws.probe import Probe
 from visualpatchworld.plan.planner import Planner
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.template import SceneTemplate
 from visualpatchworld.scene.tool.look import Look
 from visualpatchworld.simulator import Constants, Simulator
-from visualpatchworld.sketch.family import Family
-from visualpatchworld.sketch.probe import Probe
 from visualpatchworld.trace.layout import TraceLayout
 
 DOMAINS_VARIABLE = "VPW_DOMAINS"  # folders with further domains, separated as in PATH

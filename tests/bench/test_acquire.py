@@ -6,9 +6,9 @@ import pytest
 
 from visualpatchworld.bench.acquire import Acquisition, acquire
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.blackbox import black_box
-from visualpatchworld.induce.induce import induce
-from visualpatchworld.induce.windows import recordings_of
+from visualpatchworld.induction.blackbox import black_box
+from visualpatchworld.induction.induce import induce
+from visualpatchworld.induction.windows import recordings_of
 from visualpatchworld.program.program import Program
 from visualpatchworld.trace.collect import collect
 from visualpatchworld.trace.episode import Episode

@@ -5,8 +5,8 @@ import pytest
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, PushTConstants, build
-from visualpatchworld.induce.errors_by_horizon import predict
-from visualpatchworld.induce.windows import Windows, cut_windows, recordings_of
+from visualpatchworld.induction.errors_by_horizon import predict
+from visualpatchworld.induction.windows import Windows, cut_windows, recordings_of
 from visualpatchworld.program.source import emit, parts_of
 from visualpatchworld.trace.collect import collect
 

@@ -12,9 +12,9 @@ from visualpatchworld.domains.reacher.settings import PROBE_TOLERANCES
 from visualpatchworld.domains.reacher.simulator import STEP_S, SUBSTEPS, ReacherConstants, build_model
 from visualpatchworld.domains.reacher.sketches import FAMILY
 from visualpatchworld.graphics import mujoco
-from visualpatchworld.induce.fit import fit
-from visualpatchworld.induce.search import search_over
-from visualpatchworld.induce.windows import Windows
+from visualpatchworld.induction.fit import fit
+from visualpatchworld.induction.search import search_over
+from visualpatchworld.induction.windows import Windows
 from visualpatchworld.program.program import Backend, Program
 from visualpatchworld.program.source import emit, parts_of, unfitted
 

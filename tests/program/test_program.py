@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from visualpatchworld.domain import Domain
+from visualpatchworld.laws.constant import Constant
 from visualpatchworld.program.program import BadProgram, Program, load_program
 from visualpatchworld.program.rollout import guided_rollout, rollout
 from visualpatchworld.program.source import emit, parts_of, unfitted
-from visualpatchworld.sketch.constant import Constant
 
 
 def some_value(constant: Constant) -> float | int:

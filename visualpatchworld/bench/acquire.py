@@ -11,18 +11,18 @@ import numpy as np
 from visualpatchworld.bench.condition import Condition, planning
 from visualpatchworld.bench.task import draw_tasks
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_horizon, predict
-from visualpatchworld.induce.fit import fit
-from visualpatchworld.induce.induce import HELD_OUT_SHARE, NUM_WINDOWS
-from visualpatchworld.induce.search import search_over
-from visualpatchworld.induce.windows import Recording, cut_windows, joined, recordings_of, split_recordings
+from visualpatchworld.induction.errors_by_horizon import ErrorTable, errors_by_horizon, predict
+from visualpatchworld.induction.fit import fit
+from visualpatchworld.induction.induce import HELD_OUT_SHARE, NUM_WINDOWS
+from visualpatchworld.induction.search import search_over
+from visualpatchworld.induction.windows import Recording, cut_windows, joined, recordings_of, split_recordings
+from visualpatchworld.laws.family import Sketch
 from visualpatchworld.plan.control import Attempt
 from visualpatchworld.plan.scorer import InducedScorer
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit, parts_of, unfitted
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.simulator import Constants
-from visualpatchworld.sketch.family import Sketch
 from visualpatchworld.trace.episode import Episode
 
 NUM_CHECKS = 10  # tasks of the planning check

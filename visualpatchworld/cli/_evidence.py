@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.table import Table
 
-from visualpatchworld.induce.induce import evidence_rows
-from visualpatchworld.induce.select import Evidence
+from visualpatchworld.induction.induce import evidence_rows
+from visualpatchworld.induction.select import Evidence
 
 
 def evidence_table(evidence: Evidence) -> Table:

@@ -37,8 +37,8 @@ def induce(
     from visualpatchworld.cli._compiled import keep_compiled
     from visualpatchworld.cli._evidence import evidence_table, unexplained_line
     from visualpatchworld.cli._program import program_table
-    from visualpatchworld.induce.episodes import check_view, induce_from
-    from visualpatchworld.induce.induce import summary
+    from visualpatchworld.induction.episodes import check_view, induce_from
+    from visualpatchworld.induction.induce import summary
     from visualpatchworld.output import make_folder, write_text, writing
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces

@@ -29,8 +29,8 @@ def rollout(
     import numpy as np
 
     from visualpatchworld.cli._program import errors_table
-    from visualpatchworld.induce.errors_by_horizon import errors_by_horizon
-    from visualpatchworld.induce.windows import recordings_of
+    from visualpatchworld.induction.errors_by_horizon import errors_by_horizon
+    from visualpatchworld.induction.windows import recordings_of
     from visualpatchworld.program.program import load_program
     from visualpatchworld.trace.read import read_traces
 

@@ -123,8 +123,8 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
     """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
     from visualpatchworld import __version__
     from visualpatchworld.cli._timings import note_seconds, timed
-    from visualpatchworld.induce.episodes import induce_from
-    from visualpatchworld.induce.induce import summary
+    from visualpatchworld.induction.episodes import induce_from
+    from visualpatchworld.induction.induce import summary
     from visualpatchworld.output import write_text, writing
     from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.split import for_fitting

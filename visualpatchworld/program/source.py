@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from visualpatchworld.laws.constant import Constant, FromScene
+from visualpatchworld.laws.family import Law, Role, Sketch
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.schema import SceneGraph
-from visualpatchworld.sketch.constant import Constant, FromScene
-from visualpatchworld.sketch.family import Law, Role, Sketch
 
 LINE_LENGTH = 120
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from visualpatchworld.sketch.constant import positive
-from visualpatchworld.sketch.family import Family, Role, Sketch
+from visualpatchworld.laws.constant import positive
+from visualpatchworld.laws.family import Family, Role, Sketch
 
 PUSH = positive("m/s^2", "acceleration at full action", 0.01, 100)
 SPEED = positive("m/s", "speed at full action", 0.01, 100)

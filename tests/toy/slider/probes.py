@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from visualpatchworld.laws.probe import Probe
 from visualpatchworld.scene.schema import SceneGraph
-from visualpatchworld.sketch.probe import Probe
 
 STEPS = 6
 

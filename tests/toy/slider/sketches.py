@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from visualpatchworld.sketch.constant import positive
-from visualpatchworld.sketch.family import Family, Role, Sketch
+from visualpatchworld.laws.constant import positive
+from visualpatchworld.laws.family import Family, Role, Sketch
 
 PUSH = positive("m/s^2", "acceleration at full action", 0.01, 100)
 SPEED = positive("m/s", "speed at full action", 0.01, 100)

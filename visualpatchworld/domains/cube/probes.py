@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from visualpatchworld.laws.probe import Probe
+from visualpatchworld.laws.vector import rotate
 from visualpatchworld.scene.schema import SceneGraph
-from visualpatchworld.sketch.laws.vector import rotate
-from visualpatchworld.sketch.probe import Probe
 
 STEPS = 16
 MIDDLE_M = np.array([0.42, 0.0])  # of the table before the arm; there is room all around it

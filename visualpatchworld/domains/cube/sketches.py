@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from visualpatchworld.sketch.constant import from_scene, positive, signed, threshold
-from visualpatchworld.sketch.family import Family, Role, Sketch
-from visualpatchworld.sketch.laws.latch import latch
-from visualpatchworld.sketch.laws.vector import rotate
+from visualpatchworld.laws.constant import from_scene, positive, signed, threshold
+from visualpatchworld.laws.family import Family, Role, Sketch
+from visualpatchworld.laws.latch import latch
+from visualpatchworld.laws.vector import rotate
 
 STRIDE = positive("m", "way of the hand in a step at full action, once it moves", 0.001, 1)
 TURN = positive("rad", "turn of the hand in a step at full action, once it moves", 0.001, 10)

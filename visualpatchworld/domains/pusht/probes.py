@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from visualpatchworld.laws.probe import Probe
 from visualpatchworld.scene.relations import gap
 from visualpatchworld.scene.schema import Pose, SceneGraph
-from visualpatchworld.sketch.probe import Probe
 
 PUSH_STEPS = 5
 STEPS = 8

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import ConvexHull
 
+from visualpatchworld.laws.constant import choice, from_scene, positive, signed, threshold
+from visualpatchworld.laws.contact import deepest_in_walls, gap_to_polygon
+from visualpatchworld.laws.family import Family, Role, Sketch
+from visualpatchworld.laws.vector import rotate
 from visualpatchworld.scene.schema import SceneGraph
-from visualpatchworld.sketch.constant import choice, from_scene, positive, signed, threshold
-from visualpatchworld.sketch.family import Family, Role, Sketch
-from visualpatchworld.sketch.laws.contact import deepest_in_walls, gap_to_polygon
-from visualpatchworld.sketch.laws.vector import rotate
 
 REACH = positive("px", "distance from the agent to its target at full action", 1, 1000)
 GAIN = positive("1/s^2", "pull towards the target", 1, 1000)

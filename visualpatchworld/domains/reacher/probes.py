@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from visualpatchworld.laws.kinematics import fingertip
+from visualpatchworld.laws.probe import Probe
 from visualpatchworld.scene.schema import SceneGraph
-from visualpatchworld.sketch.laws.kinematics import fingertip
-from visualpatchworld.sketch.probe import Probe
 
 STEPS = 16
 

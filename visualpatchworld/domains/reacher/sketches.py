@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from visualpatchworld.sketch.constant import choice, positive, signed, threshold
-from visualpatchworld.sketch.family import Family, Role, Sketch
-from visualpatchworld.sketch.laws.kinematics import accelerations, fingertip
+from visualpatchworld.laws.constant import choice, positive, signed, threshold
+from visualpatchworld.laws.family import Family, Role, Sketch
+from visualpatchworld.laws.kinematics import accelerations, fingertip
 
 STEP_SECONDS = positive("s", "duration of one step", 0.001, 10)
 SUBSTEPS = choice("", "physics steps in one step", 1, 2, 3, 4, 5, 8, 10)

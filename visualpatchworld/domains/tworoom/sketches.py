@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from visualpatchworld.sketch.constant import from_scene, positive, signed, threshold
-from visualpatchworld.sketch.family import Family, Role, Sketch
-from visualpatchworld.sketch.laws.obstacles import keep_inside, stop_at_wall
+from visualpatchworld.laws.constant import from_scene, positive, signed, threshold
+from visualpatchworld.laws.family import Family, Role, Sketch
+from visualpatchworld.laws.obstacles import keep_inside, stop_at_wall
 
 SPEED = positive("px/step", "distance of a step at full action", 0.1, 100)
 EXPONENT = positive("", "how the distance grows with the action", 0.2, 5)

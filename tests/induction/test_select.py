@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from visualpatchworld.domain import Domain, load_domain
-from visualpatchworld.induce.blackbox import BlackBox, black_box
-from visualpatchworld.induce.induce import choose_form, evidence_rows, induce, summary
-from visualpatchworld.induce.select import Candidate, Verdict, cannot_win
-from visualpatchworld.induce.windows import recordings_of
+from visualpatchworld.induction.blackbox import BlackBox, black_box
+from visualpatchworld.induction.induce import choose_form, evidence_rows, induce, summary
+from visualpatchworld.induction.select import Candidate, Verdict, cannot_win
+from visualpatchworld.induction.windows import recordings_of
 from visualpatchworld.trace.collect import collect
 
 

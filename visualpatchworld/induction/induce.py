@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.blackbox import BlackBox
-from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_horizon
-from visualpatchworld.induce.fit import Fit, fit
-from visualpatchworld.induce.search import search_over
-from visualpatchworld.induce.select import Evidence, select
-from visualpatchworld.induce.windows import Recording, beginnings, cut_windows, joined, split_recordings, window_length
+from visualpatchworld.induction.blackbox import BlackBox
+from visualpatchworld.induction.errors_by_horizon import ErrorTable, errors_by_horizon
+from visualpatchworld.induction.fit import Fit, fit
+from visualpatchworld.induction.search import search_over
+from visualpatchworld.induction.select import Evidence, select
+from visualpatchworld.induction.windows import Recording, beginnings, cut_windows, joined, split_recordings, window_length
+from visualpatchworld.laws.family import Sketch
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit, parts_of, unfitted
-from visualpatchworld.sketch.family import Sketch
 
 HELD_OUT_SHARE = 0.2
 NO_ERRORS: Mapping[str, float] = MappingProxyType({})  # of states that are told, not read

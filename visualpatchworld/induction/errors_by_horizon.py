@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.windows import Recording, Windows, cut_windows
+from visualpatchworld.induction.windows import Recording, Windows, cut_windows
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import rollout
 

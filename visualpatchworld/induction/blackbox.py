@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.windows import Recording
+from visualpatchworld.induction.windows import Recording
+from visualpatchworld.laws.probe import Probe
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.tool.extractor import Extractor
 from visualpatchworld.simulator import Constants
-from visualpatchworld.sketch.probe import Probe
 
 
 def states_told(observations: Sequence[np.ndarray], probe: Probe) -> Float[np.ndarray, "T+1 S"]:

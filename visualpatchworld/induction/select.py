@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from visualpatchworld.errors import BadGraph
-from visualpatchworld.induce.blackbox import BlackBox
-from visualpatchworld.induce.errors_by_horizon import predict
-from visualpatchworld.induce.fit import Fit, fit
-from visualpatchworld.induce.search import quick_search_over
-from visualpatchworld.induce.windows import Recording, Windows
+from visualpatchworld.induction.blackbox import BlackBox
+from visualpatchworld.induction.errors_by_horizon import predict
+from visualpatchworld.induction.fit import Fit, fit
+from visualpatchworld.induction.search import quick_search_over
+from visualpatchworld.induction.windows import Recording, Windows
+from visualpatchworld.laws.family import Family, Sketch
+from visualpatchworld.laws.probe import Probe
 from visualpatchworld.program.source import emit, parts_of, unfitted
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.state import StateSpace
-from visualpatchworld.sketch.family import Family, Sketch
-from visualpatchworld.sketch.probe import Probe
 
 CLOSE = 2  # probes: a simpler form that explains so many fewer than the winner, or less, is tried again
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.induce.blackbox import black_box, pixel_box
-from visualpatchworld.induce.induce import Induction, Progress, induce
-from visualpatchworld.induce.windows import recordings_of, recordings_seen
+from visualpatchworld.induction.blackbox import black_box, pixel_box
+from visualpatchworld.induction.induce import Induction, Progress, induce
+from visualpatchworld.induction.windows import recordings_of, recordings_seen
 from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.simulator import Constants

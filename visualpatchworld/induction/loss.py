@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from visualpatchworld.induce.windows import Windows
+from visualpatchworld.induction.windows import Windows
+from visualpatchworld.laws.constant import Constant
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import guided_rollout
 from visualpatchworld.scene.state import StateSpace
-from visualpatchworld.sketch.constant import Constant
 
 WORST = 1e3  # the residual of a rollout that is not finite: far worse than predicting no motion, which has about 1
 FLOOR = 1e-9  # residuals smaller than this are rounding

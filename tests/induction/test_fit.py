@@ -5,9 +5,9 @@ import pytest
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
-from visualpatchworld.induce.fit import Fit, fit
-from visualpatchworld.induce.search import quick_search_over, search_over
-from visualpatchworld.induce.windows import (
+from visualpatchworld.induction.fit import Fit, fit
+from visualpatchworld.induction.search import quick_search_over, search_over
+from visualpatchworld.induction.windows import (
     Recording,
     Windows,
     beginnings,
@@ -17,10 +17,10 @@ from visualpatchworld.induce.windows import (
     split_recordings,
     window_length,
 )
+from visualpatchworld.laws.constant import Constant, choice, positive, signed, threshold
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import parts_of, unfitted
 from visualpatchworld.scene.state import StateField, StateSpace
-from visualpatchworld.sketch.constant import Constant, choice, positive, signed, threshold
 from visualpatchworld.trace.collect import collect
 
 HEAD = "from typing import NamedTuple\nimport jax.numpy as np\nclass State(NamedTuple):\n    x: float\n"

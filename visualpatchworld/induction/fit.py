@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from scipy.optimize import least_squares
 
-from visualpatchworld.induce.loss import (
+from visualpatchworld.induction.loss import (
     WORST,
     Loss,
     Model,
@@ -23,11 +23,11 @@ from visualpatchworld.induce.loss import (
     sharpened,
     softness,
 )
-from visualpatchworld.induce.search import Search, Stage
-from visualpatchworld.induce.windows import Windows
+from visualpatchworld.induction.search import Search, Stage
+from visualpatchworld.induction.windows import Windows
+from visualpatchworld.laws.constant import Constant
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.state import StateSpace
-from visualpatchworld.sketch.constant import Constant
 
 SCAN_POINTS = 48  # of a threshold's prior, in a scan of it
 SAME = 0.005  # costs closer than this share do not tell one place of a threshold from another

@@ -10,8 +10,8 @@ import pytest
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName
+from visualpatchworld.laws.constant import Constant
 from visualpatchworld.program.source import parts_of
-from visualpatchworld.sketch.constant import Constant
 
 
 def module_of(domain: Domain):
