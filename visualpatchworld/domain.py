@@ -7,7 +7,7 @@ import importlib.util
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,11 @@ import numpy as np
 
 from visualpatchworld import domains as _bundled
 from visualpatchworld.errors import UnknownName
-from visualpatchworld.laws.family import Family
-from visualpatchworld.laws.probe import Probe
+from visualpatchworld.laws.form import Family
+from visualpatchworld.laws.rules import propose
+from visualpatchworld.laws.scene import Scene
 from visualpatchworld.plan.planner import Planner
-from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.template import SceneTemplate
 from visualpatchworld.scene.tool.look import Look
 from visualpatchworld.simulator import Constants, Simulator
@@ -56,8 +57,6 @@ class Domain:
     episode_steps: int
     metrics: Mapping[str, Metric]  # the first is the main one
     quantities: Mapping[str, Quantity]
-    family: Family  # what its dynamics may be
-    probes: Callable[[SceneGraph, np.random.Generator], tuple[Probe, ...]]
     probe_tolerances: Mapping[str, float]  # largest error of a quantity with which a probe counts as explained
     transition_tolerances: Mapping[str, float]  # largest error of a quantity with which one predicted step counts as right
     horizon: int  # steps that programs are fitted to foresee
@@ -73,6 +72,12 @@ class Domain:
     def make(self, vary: Mapping[str, object] | None = None) -> Simulator:
         """A simulator of this domain, with some of its constants changed."""
         return self.simulator(self.constants.varied(vary or {}))
+
+    def family(self, objects: Sequence[SceneObject] | None = None) -> Family:
+        """What the dynamics of a scene with these objects may be: by default of the nominal one."""
+        shown = self.scene.objects(self.constants) if objects is None else objects
+        width = self.layout.action.width
+        return propose(Scene(tuple(shown), self.scene.state_space, width, self.scene.length_unit, self.scene.workspace))
 
 
 def find_domains() -> dict[str, Path]:

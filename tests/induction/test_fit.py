@@ -19,7 +19,7 @@ from visualpatchworld.induction.windows import (
 )
 from visualpatchworld.laws.constant import Constant, choice, positive, signed, threshold
 from visualpatchworld.program.program import Program
-from visualpatchworld.program.source import parts_of, unfitted
+from visualpatchworld.program.source import unfitted
 from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.trace.collect import collect
 
@@ -115,12 +115,10 @@ def test_the_toys_constants_come_back_nominal_and_varied(toy: Domain, vary: dict
     rng = np.random.default_rng(0)
     recordings = recordings_of(collect(toy, constants, episodes=10, seed=0, pixels=False))
     train, held_out = split_recordings(recordings, 0.2, rng)
-    sketch = toy.family.named("push+drag")
-    simulator = toy.simulator(constants)
-    program = unfitted(sketch, toy.scene.oracle(simulator.observe(), constants))
+    form = toy.family().named("push+drag")
     fitting, judging = (cut_windows(part, 10, 40, rng) for part in (train, held_out))
-    found = fit(program, parts_of(sketch).constants, fitting, judging, toy.scene.state_space, rng, search_over(10))
-    expected = {name.upper(): getattr(constants, name) for name in ("push", "drag")}
+    found = fit(unfitted(form), form.constants, fitting, judging, toy.scene.state_space, rng, search_over(10))
+    expected = {f"PUCK_{name}".upper(): getattr(constants, name) for name in ("push", "drag")}
     assert {name: found.values[name] for name in expected} == pytest.approx(expected, rel=1e-3)
 
 

@@ -8,7 +8,7 @@ import pytest
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.induction.blackbox import BlackBox, black_box
 from visualpatchworld.induction.induce import choose_form, evidence_rows, induce, summary
-from visualpatchworld.induction.select import Candidate, Verdict, cannot_win
+from visualpatchworld.induction.select import Candidate, Verdict, cannot_win, select
 from visualpatchworld.induction.windows import recordings_of
 from visualpatchworld.trace.collect import collect
 
@@ -64,21 +64,18 @@ def test_the_whole_method_recovers_the_toy(toy: Domain, box: BlackBox):
     induction = induce(toy, box, recordings, seed=0)
     result = summary(toy, induction, "world_model.py")
     assert result["sketch"] == "push+drag"
-    assert result["constants"]["DRAG"]["value"] == pytest.approx(vars(toy.constants)["drag"], rel=1e-3)
+    assert result["constants"]["PUCK_DRAG"]["value"] == pytest.approx(vars(toy.constants)["drag"], rel=1e-3)
     assert result["rollout_error"]["puck_m"][10]["median"] < 1e-5
-    assert induction.program.constants["DRAG"] == result["constants"]["DRAG"]["value"]
+    assert induction.program.constants["PUCK_DRAG"] == result["constants"]["PUCK_DRAG"]["value"]
     again = induce(toy, box, recordings, seed=0)
     assert again.program.text == induction.program.text, "the same seed gives the same program"
 
 
 def test_a_probe_that_asks_for_nothing_is_fitted_to_and_not_judged_by(toy: Domain, box: BlackBox):
-    probes = toy.probes
-
-    def some_ask(graph, rng):
-        first, *others = probes(graph, rng)
-        return (dataclasses.replace(first, asks=""), *others)
-
-    evidence = choose_form(dataclasses.replace(toy, probes=some_ask), box, np.random.default_rng(0))
+    family, rng = toy.family(), np.random.default_rng(0)
+    first, *others = family.probes(rng)
+    probes = (dataclasses.replace(first, asks=""), *others)
+    evidence = select(box, family, probes, toy.scene.state_space, toy.quantities, toy.probe_tolerances, rng)
     assert len(evidence.recordings) == len(evidence.probes) + 1
     assert all(len(candidate.verdicts) in (0, len(evidence.probes)) for candidate in evidence.candidates)
     assert evidence.winner.sketch.name == "push+drag"
@@ -99,10 +96,10 @@ def test_a_form_that_was_set_aside_too_early_gets_another_try():
 def test_a_choice_is_given_up_only_for_a_rival_that_is_otherwise_alike(passes: str, set_aside: bool):
     """With a wrong hand every block fails, which says nothing of the block."""
     cube = load_domain("cube")
-    graph = cube.scene.oracle(cube.make().reset(seed=0)[0], cube.constants)
-    judged = [probe for probe in cube.probes(graph, np.random.default_rng(0)) if probe.asks]
+    family = cube.family()
+    judged = [probe for probe in family.probes(np.random.default_rng(0)) if probe.asks]
     tried = []
     for name in ("free+direct+floats", "coupled+direct+floats", "gripped+direct+floats", "coupled+lagged+floats"):
         verdicts = tuple(Verdict(probe.name, probe.asks, {}, name == passes and probe.asks == "object") for probe in judged)
-        tried.append(Candidate(cube.family.named(name), 10, 100, None, verdicts))
-    assert bool(cannot_win(cube.family.named("gripped+lagged+falls"), tried, judged)) == set_aside
+        tried.append(Candidate(family.named(name), 10, 100, None, verdicts))
+    assert bool(cannot_win(family.named("gripped+lagged+falls"), tried, judged)) == set_aside

@@ -47,9 +47,9 @@ def induce(
     keep_compiled()
     world = load_domain(domain)
     check_view(view)
-    if sketch is not None:
-        world.family.named(sketch)
     constants = varied_constants(world, vary)
+    if sketch is not None:
+        world.family(world.scene.objects(constants)).named(sketch)
     folder = make_folder(out or Path("runs") / world.name)
     program_path = folder / "world_model.py"
     with writing(program_path) as aside, working("inducing") as progress:

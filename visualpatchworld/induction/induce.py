@@ -19,9 +19,9 @@ from visualpatchworld.induction.fit import Fit, fit
 from visualpatchworld.induction.search import search_over
 from visualpatchworld.induction.select import Evidence, select
 from visualpatchworld.induction.windows import Recording, beginnings, cut_windows, joined, split_recordings, window_length
-from visualpatchworld.laws.family import Sketch
+from visualpatchworld.laws.form import Form
 from visualpatchworld.program.program import Program
-from visualpatchworld.program.source import emit, parts_of, unfitted
+from visualpatchworld.program.source import emit, unfitted
 
 HELD_OUT_SHARE = 0.2
 NO_ERRORS: Mapping[str, float] = MappingProxyType({})  # of states that are told, not read
@@ -35,7 +35,7 @@ Progress = Callable[[str], None]
 class Induction:
     """A program and how it came about."""
 
-    sketch: Sketch
+    sketch: Form
     evidence: Evidence | None  # none where the sketch was named, not chosen
     fit: Fit
     program: Program
@@ -47,7 +47,7 @@ class Induction:
 
     def __str__(self) -> str:
         """The form, its constants with their standard errors, and the held-out errors, a line each."""
-        units = {name: constant.unit for name, constant in parts_of(self.sketch).constants.items()}
+        units = {name: constant.unit for name, constant in self.sketch.constants.items()}
         lines = [self.sketch.title]
         for name, value in self.fit.values.items():
             error = self.fit.errors.get(name)
@@ -78,7 +78,7 @@ def induce(
         form = evidence.winner.sketch
         hints = [evidence.winner.fit.values] if evidence.winner.fit else []
     else:
-        evidence, form, hints = None, domain.family.named(sketch), []
+        evidence, form, hints = None, domain.family(box.look().objects).named(sketch), []
 
     train, held_out = split_recordings(recordings, HELD_OUT_SHARE, rng)
     # Experiments go where episodes do not: to the edge of a grip, say, which decides constants that nothing else does. They are taken from
@@ -86,10 +86,9 @@ def induce(
     experiments = () if evidence is None else evidence.recordings
     length = window_length(domain.horizon, train, experiments)
     windows = joined(cut_windows(train, length, NUM_WINDOWS, rng), *beginnings(experiments, length))
-    graph = box.look()
     found = fit(
-        unfitted(form, graph),
-        parts_of(form).constants,
+        unfitted(form),
+        form.constants,
         windows,
         cut_windows(held_out or train, length, NUM_WINDOWS, rng),
         domain.scene.state_space,
@@ -99,10 +98,10 @@ def induce(
         lambda stage: progress(f"fit: {stage}"),
         noisy=bool(reading_errors),
     )
-    draft = emit(form, graph, found.values, found.errors)
+    draft = emit(form, found.values, found.errors)
     errors = errors_by_horizon(draft, held_out or train, domain, rng)
     header = _header(domain, form, evidence, errors, recordings, seed)
-    program = emit(form, graph, found.values, found.errors, header)
+    program = emit(form, found.values, found.errors, header)
     return Induction(form, evidence, found, program, errors, time.perf_counter() - began)
 
 
@@ -116,11 +115,11 @@ def choose_form(
     progress: Progress = lambda _: None,
 ) -> Evidence:
     """Level 1 alone; what is read with an error can not be explained better than that."""
-    probes = domain.probes(box.look(), rng)
+    family = domain.family(box.look().objects)
     return select(
         box,
-        domain.family,
-        probes,
+        family,
+        family.probes(rng),
         domain.scene.state_space,
         domain.quantities,
         {name: tolerance + SIGMAS * reading_errors.get(name, 0.0) for name, tolerance in domain.probe_tolerances.items()},
@@ -131,12 +130,10 @@ def choose_form(
     )
 
 
-def _header(
-    domain: Domain, sketch: Sketch, evidence: Evidence | None, errors: ErrorTable, recordings: Sequence[Recording], seed: int
-) -> str:
+def _header(domain: Domain, sketch: Form, evidence: Evidence | None, errors: ErrorTable, recordings: Sequence[Recording], seed: int) -> str:
     """Where the program comes from, for whoever opens the file."""
     digest = hashlib.sha256(b"".join(np.ascontiguousarray(recording.states).tobytes() for recording in recordings)).hexdigest()[:12]
-    lines = [sketch.title, ""]
+    lines = [f"{domain.title}: {sketch.title}", ""]
     if evidence is None:
         lines.append("Form: named, not chosen by probes.")
     else:
@@ -150,7 +147,7 @@ def _header(
 
 def summary(domain: Domain, induction: Induction, path: str | None) -> dict[str, Any]:
     """The induction as plain data: the fields of `vpw induce --json`."""
-    constants = parts_of(induction.sketch).constants
+    constants = induction.sketch.constants
     return {
         "domain": domain.name,
         "sketch": induction.sketch.name,

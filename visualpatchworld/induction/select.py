@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visualpatchworld.errors import BadGraph
 from visualpatchworld.induction.blackbox import BlackBox
 from visualpatchworld.induction.errors_by_horizon import predict
 from visualpatchworld.induction.fit import Fit, fit
 from visualpatchworld.induction.search import quick_search_over
 from visualpatchworld.induction.windows import Recording, Windows
-from visualpatchworld.laws.family import Family, Sketch
+from visualpatchworld.laws.form import Family, Form
 from visualpatchworld.laws.probe import Probe
-from visualpatchworld.program.source import emit, parts_of, unfitted
-from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.program.source import emit, unfitted
 from visualpatchworld.scene.state import StateSpace
 
 CLOSE = 2  # probes: a simpler form that explains so many fewer than the winner, or less, is tried again
@@ -36,9 +34,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A sketch, what the probes made of its constants, and which probes it explains; a sketch the scene has no shapes for has neither."""
+    """A form, what the probes made of its constants, and which probes it explains; one that was set aside has neither."""
 
-    sketch: Sketch
+    sketch: Form
     num_constants: int
     num_lines: int
     fit: Fit | None
@@ -115,7 +113,6 @@ def select(
     `noisy` says that the black box is read with errors.
     """
     recordings = tuple(box.run(probe) for probe in probes)
-    graph = box.look()
     windows = Windows(
         starts=np.stack([recording.states[0] for recording in recordings]),
         actions=np.stack([recording.actions for recording in recordings]),
@@ -125,13 +122,13 @@ def select(
     candidates: list[Candidate] = []
     hints: list[Mapping[str, float | int]] = []
     # What simple forms make of the constants they share is a start for the richer ones.
-    for sketch in sorted(family.sketches(), key=lambda sketch: len(parts_of(sketch).constants)):
+    for sketch in sorted(family.forms(), key=lambda form: len(form.constants)):
         progress(sketch.name)
         reason = "" if thorough else cannot_win(sketch, candidates, judged)
         if reason:
-            candidates.append(Candidate(sketch, len(parts_of(sketch).constants), 0, None, (), reason))
+            candidates.append(Candidate(sketch, len(sketch.constants), 0, None, (), reason))
             continue
-        candidates.append(_try(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy))
+        candidates.append(_try(sketch, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy))
         hints = [best.fit.values for best in Evidence((), (), tuple(candidates)).ranked[:2] if best.fit is not None]
     # A simpler form that differs in one choice may have stopped short of the winner's valley, or have been set aside because of what forms
     # without the winner's other choices made of the data: let it start from there before it is refuted.
@@ -140,7 +137,7 @@ def select(
         if winner.fit is not None and _deserves_another_try(rival, winner):
             progress(f"{rival.sketch.name} again")
             hints = [winner.fit.values]
-            again = _try(rival.sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy)
+            again = _try(rival.sketch, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy)
             candidates[i] = max(rival, again, key=lambda candidate: candidate.explained)
     return Evidence(judged, recordings, tuple(candidates))
 
@@ -156,11 +153,11 @@ def _differing(one: Candidate, other: Candidate) -> list[str]:
     return [axis for axis, choice in one.sketch.choices.items() if other.sketch.choices[axis] != choice]
 
 
-def cannot_win(sketch: Sketch, candidates: Sequence[Candidate], probes: Sequence[Probe]) -> str:
+def cannot_win(sketch: Form, candidates: Sequence[Candidate], probes: Sequence[Probe]) -> str:
     """Why a sketch need not be tried, or nothing."""
     tried = [candidate for candidate in candidates if candidate.verdicts]
     for other in tried:
-        if other.explained == len(probes) and other.num_constants < len(parts_of(sketch).constants):
+        if other.explained == len(probes) and other.num_constants < len(sketch.constants):
             return f"{other.sketch.name} explains every probe with fewer constants"
     for axis, choice in sketch.choices.items():
         asking = [i for i, probe in enumerate(probes) if probe.asks == axis]
@@ -175,8 +172,7 @@ def cannot_win(sketch: Sketch, candidates: Sequence[Candidate], probes: Sequence
 
 
 def _try(
-    sketch: Sketch,
-    graph: SceneGraph,
+    sketch: Form,
     windows: Windows,
     probes: Sequence[Probe],
     state_space: StateSpace,
@@ -187,13 +183,9 @@ def _try(
     *,
     noisy: bool,
 ) -> Candidate:
-    constants = parts_of(sketch).constants
-    try:
-        program = unfitted(sketch, graph)
-    except BadGraph as error:
-        return Candidate(sketch, len(constants), 0, None, (), str(error))
+    constants, program = sketch.constants, unfitted(sketch)
     found = fit(program, constants, windows, windows, state_space, rng, quick_search_over(windows.horizon), hints, noisy=noisy)
-    predicted = predict(emit(sketch, graph, found.values, found.errors), windows)
+    predicted = predict(emit(sketch, found.values, found.errors), windows)
     verdicts = []
     for i, probe in enumerate(probes):
         if not probe.asks:

@@ -7,7 +7,7 @@ from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, PushTConstants, build
 from visualpatchworld.induction.errors_by_horizon import predict
 from visualpatchworld.induction.windows import Windows, cut_windows, recordings_of
-from visualpatchworld.program.source import emit, parts_of
+from visualpatchworld.program.source import emit
 from visualpatchworld.trace.collect import collect
 
 
@@ -19,18 +19,18 @@ def domain() -> Domain:
 def engine_values(constants: PushTConstants) -> dict[str, float | int]:
     space, _, block = build(constants)
     return {
-        "REACH": constants.reach,
-        "GAIN": constants.gain,
-        "DAMPING": constants.damping,
+        "AGENT_REACH": constants.reach,
+        "AGENT_GAIN": constants.gain,
+        "AGENT_DAMPING": constants.damping,
         "STEP_SECONDS": constants.substeps * PHYSICS_STEP_S,
         "SUBSTEPS": constants.substeps,
-        "INERTIA": block.moment / block.mass,
-        "CENTER_X": block.center_of_gravity.x,
-        "CENTER_Y": block.center_of_gravity.y,
-        "RECOVERY": (1 - space.collision_bias**PHYSICS_STEP_S) / PHYSICS_STEP_S,
-        "SLOP": space.collision_slop,
-        "FRICTION": constants.friction,
-        "DRAG": -np.log(constants.inertia_keep),
+        "BLOCK_INERTIA": block.moment / block.mass,
+        "BLOCK_CENTER_X": block.center_of_gravity.x,
+        "BLOCK_CENTER_Y": block.center_of_gravity.y,
+        "BLOCK_RECOVERY": (1 - space.collision_bias**PHYSICS_STEP_S) / PHYSICS_STEP_S,
+        "BLOCK_SLOP": space.collision_slop,
+        "BLOCK_FRICTION": constants.friction,
+        "BLOCK_DRAG": -np.log(constants.inertia_keep),
     }
 
 
@@ -39,10 +39,10 @@ def windows(domain: Domain, constants: PushTConstants, horizon: int) -> Windows:
     return cut_windows(recordings, horizon, 200, np.random.default_rng(0))
 
 
-def block_errors(domain: Domain, sketch_name: str, constants: PushTConstants, cut: Windows) -> np.ndarray:
-    sketch = domain.family.named(sketch_name)
-    values = {name: value for name, value in engine_values(constants).items() if name in parts_of(sketch).constants}
-    program = emit(sketch, domain.scene.oracle(cut.starts[0], constants), values, {})
+def block_errors(domain: Domain, form_name: str, constants: PushTConstants, cut: Windows) -> np.ndarray:
+    form = domain.family(domain.scene.objects(constants)).named(form_name)
+    values = {name: value for name, value in engine_values(constants).items() if name in form.constants}
+    program = emit(form, values, {})
     return domain.quantities["block_px"](predict(program, cut), cut.truths)[:, -1]
 
 
