@@ -15,7 +15,7 @@ from visualpatchworld.laws.walls import keep_inside, stop_at_walls
 from visualpatchworld.scene.schema import SceneObject
 
 WALK_STEPS = 20
-GLIDE_STEPS = 10
+GLIDE_STEPS = 12
 CROSSINGS = 4  # of a wall, anywhere along it
 AT_A_DOOR = np.linspace(-0.3, 0.5, 8)  # of its half width, from either edge: where else a wall is crossed
 
@@ -190,16 +190,15 @@ def gliding(scene: Scene) -> Family | None:
         )
 
     def probes(rng: np.random.Generator) -> tuple[Probe, ...]:
-        """A steady push asks what it changes; coasting, fast and slow, asks what holds the body back."""
-        middle, half = _room(scene)
-        spot = dict(zip(place, middle[: len(place)].tolist(), strict=True))
+        """A steady push asks what it changes; coasting after a push, a hard or a soft one, asks what holds the body back."""
+        middle, _ = _room(scene)
+        rest = scene.start(dict(zip(place, middle[: len(place)].tolist(), strict=True)))
         runs = []
         for i in range(3):
-            steady = np.tile(rng.uniform(0.3, 1.0, len(place)), (GLIDE_STEPS, 1))
-            runs.append(Probe(f"push {i + 1}", "action", scene.start(spot), steady))
-            speeds = rng.uniform(0.05, 0.4) * half[: len(place)] * rng.uniform(0.5, 1.0, len(place)) * rng.choice([-1, 1], len(place))
-            coast = scene.start(spot | dict(zip(velocity, speeds.tolist(), strict=True)))
-            runs.append(Probe(f"coast {i + 1}", "loss", coast, np.zeros((GLIDE_STEPS, len(place)))))
+            strengths = rng.uniform(0.3, 1.0, (2, len(place))) * rng.choice([-1, 1], (2, len(place)))
+            runs.append(Probe(f"push {i + 1}", "action", rest, np.tile(strengths[0], (GLIDE_STEPS, 1))))
+            pushing = np.arange(GLIDE_STEPS)[:, None] < GLIDE_STEPS // 3
+            runs.append(Probe(f"push and coast {i + 1}", "loss", rest, np.where(pushing, strengths[1], 0.0)))
         return tuple(runs)
 
     return Family({"action": ("speed", "push"), "loss": ("free", "drag", "dry")}, build, probes)
