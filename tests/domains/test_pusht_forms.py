@@ -53,6 +53,8 @@ def block_errors(domain: Domain, form_name: str, constants: PushTConstants, cut:
         {"gain": 60.0, "agent_radius": 20.0, "moment": 2.0, "substeps": 5},
         {"block_shape": "L"},
         {"block_shape": "+", "block_scale": 22.0},
+        {"block_shape": "hexagon"},
+        {"block_shape": "disc"},
     ],
     ids=str,
 )

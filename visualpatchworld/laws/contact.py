@@ -41,6 +41,27 @@ def touch_planes(contacts, body, *, hull, planes):
     return [*contacts, (depth, (nx, ny), (x, y), 0.0, 0.0)]
 
 
+def touch_disc_when_round(body, disc, *, own_radius, radius):
+    """The contact of a round body with a disc."""
+    x, y = rotate((disc[0] - body[0], disc[1] - body[1]), -body[2])
+    vx, vy = rotate((disc[2], disc[3]), -body[2])
+    distance = np.sqrt(x * x + y * y + 1e-12)
+    nx, ny = x / distance, y / distance
+    place = (own_radius * nx, own_radius * ny)
+    return [(own_radius + radius - distance, (nx, ny), place, vx * nx + vy * ny, vy * nx - vx * ny)]
+
+
+def touch_planes_when_round(contacts, body, *, own_radius, planes):
+    """The contacts, and that of a round body with half-planes, where it is deepest inside one."""
+    depth, (nx, ny) = -np.inf, (0.0, 0.0)
+    for plane_x, plane_y, offset in planes:
+        overlap = offset + own_radius - plane_x * body[0] - plane_y * body[1]
+        deeper, depth = overlap > depth, np.maximum(overlap, depth)
+        nx, ny = np.where(deeper, -plane_x, nx), np.where(deeper, -plane_y, ny)
+    nx, ny = rotate((nx, ny), -body[2])
+    return [*contacts, (depth, (nx, ny), (own_radius * nx, own_radius * ny), 0.0, 0.0)]
+
+
 def gap_to_polygon(point, corners):
     """Distance from a point to a convex polygon (negative inside) and the unit normal from the polygon to the point."""
     square, near, depth, out = np.inf, (0.0, 0.0), -np.inf, (0.0, 0.0)

@@ -16,7 +16,9 @@ from visualpatchworld.laws.contact import (
     push_roughly,
     push_smoothly,
     touch_disc,
+    touch_disc_when_round,
     touch_planes,
+    touch_planes_when_round,
     undoing,
     yielding,
 )
@@ -32,7 +34,7 @@ REST = "(0.0, 0.0, 0.0)"
 
 
 def pushing(scene: Scene) -> Family | None:
-    """A disc with a velocity is drawn to a target or goes there directly; bodies of polygons are pushed, or not."""
+    """A disc with a velocity is drawn to a target or goes there directly; bodies with an outline are pushed, or not."""
     agent = agent_of(scene)
     blocks = pushable(scene)
     if agent is None or not blocks or scene.action_dim != 2:
@@ -78,7 +80,10 @@ def pushing(scene: Scene) -> Family | None:
         shifts: list[Use | Line] = [Line("before", me), Use(shift, me, (me, "action"), of=me)]
         for block in blocks:
             middle = Shape(
-                f"{block.name}_middle".upper(), tuple(np.mean(hull_of(block), axis=0)), scene.length_unit, "middle of its corners"
+                f"{block.name}_middle".upper(),
+                tuple(np.mean(hull_of(block), axis=0)) if block.geometry.polygons else (0.0, 0.0),
+                scene.length_unit,
+                "middle of its corners",
             )
             law, shapes = (follow_when_near, {"middle": middle}) if near else (follow, {})
             shifts.append(Use(law, block.name, (block.name, "before", me), of=block.name, shapes=shapes))
@@ -102,7 +107,9 @@ def pushable(scene: Scene) -> tuple[SceneObject, ...]:
     return tuple(
         item
         for item in scene.objects
-        if len(scene.fields(item, "pose.x", "pose.y", "pose.angle")) == 3 and not item.fixed and item.geometry.polygons
+        if len(scene.fields(item, "pose.x", "pose.y", "pose.angle")) == 3
+        and not item.fixed
+        and (item.geometry.polygons or item.geometry.radius)
     )
 
 
@@ -110,14 +117,18 @@ def _yield(scene: Scene, agent: SceneObject, block: SceneObject, push, *, keep_m
     """The laws by which a block yields to what touches it, in a physics step."""
     name, unit = block.name, scene.length_unit
     names = {"center": (f"{name}_center_x".upper(), f"{name}_center_y".upper())}
-    polygons = Shape(f"{name}_parts".upper(), parts_of(block), unit, f"convex parts of the {name}, in its own frame")
+    planes = Shape("WALLS", planes_of(scene), unit, "normal into the room and offset of each wall")
     radius = Shape(f"{agent.name}_radius".upper(), agent.geometry.radius or 0.0, unit, f"radius of the {agent.name}")
-    laws: list[Use | Line] = [Use(touch_disc, "contacts", (name, agent.name), shapes={"polygons": polygons, "radius": radius})]
-    planes = planes_of(scene)
-    if planes:
+    if block.geometry.polygons:
+        polygons = Shape(f"{name}_parts".upper(), parts_of(block), unit, f"convex parts of the {name}, in its own frame")
         hull = Shape(f"{name}_hull".upper(), hull_of(block), unit, "corners of its convex hull")
-        stops = Shape("WALLS", planes, unit, "normal into the room and offset of each wall")
-        laws.append(Use(touch_planes, "contacts", ("contacts", name), shapes={"hull": hull, "planes": stops}))
+        touch = Use(touch_disc, "contacts", (name, agent.name), shapes={"polygons": polygons, "radius": radius})
+        stop = Use(touch_planes, "contacts", ("contacts", name), shapes={"hull": hull, "planes": planes})
+    else:
+        own = Shape(f"{name}_radius".upper(), block.geometry.radius, unit, f"radius of the {name}")
+        touch = Use(touch_disc_when_round, "contacts", (name, agent.name), shapes={"own_radius": own, "radius": radius})
+        stop = Use(touch_planes_when_round, "contacts", ("contacts", name), shapes={"own_radius": own, "planes": planes})
+    laws: list[Use | Line] = [touch, stop] if planes.value else [touch]
     if keep_motion:
         laws.append(Use(coast, "motion", (name, "dt"), name))
         laws.append(Use(push, "motion", ("contacts", "motion"), name, names))

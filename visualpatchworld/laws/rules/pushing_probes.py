@@ -130,8 +130,10 @@ def _rub(table: Table, rng: np.random.Generator, name: str) -> Probe:
 
 
 def corners_of(block: SceneObject) -> np.ndarray:
-    """All corners of an outline."""
-    return np.array([corner for polygon in block.geometry.polygons or () for corner in polygon])
+    """All corners of an outline; of a round one, those of the square around it."""
+    radius = block.geometry.radius or 0.0
+    square = ((-radius, -radius), (radius, -radius), (radius, radius), (-radius, radius))
+    return np.array([corner for polygon in block.geometry.polygons or (square,) for corner in polygon])
 
 
 def unit(heading: float) -> np.ndarray:
