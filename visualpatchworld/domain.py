@@ -8,7 +8,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,8 @@ class Domain:
     cost: Cost  # what a planner minimises
     planner: Planner  # frozen: the same for every scoring model
     budget_per_offset: int  # steps a task allows for each step that lies between its start and its goal
+    # What of all this is different in a world with these constants: the state, say, where they add an object.
+    variant: Callable[[Any], Mapping[str, Any]] = lambda constants: {}
 
     def __repr__(self) -> str:
         state = ", ".join(f"{field.name} ({field.unit})" for field in self.scene.state_space)
@@ -72,6 +74,10 @@ class Domain:
     def make(self, vary: Mapping[str, object] | None = None) -> Simulator:
         """A simulator of this domain, with some of its constants changed."""
         return self.simulator(self.constants.varied(vary or {}))
+
+    def of(self, constants: Constants) -> Domain:
+        """This domain as it is in a world with these constants, which may have another state than the nominal one."""
+        return replace(self, **self.variant(constants))
 
     def family(self, objects: Sequence[SceneObject] | None = None) -> Family:
         """What the dynamics of a scene with these objects may be: by default of the nominal one."""

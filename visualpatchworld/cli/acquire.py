@@ -39,6 +39,7 @@ def acquire(
     keep_compiled(all_cores=True)
     world = load_domain(domain)
     constants = varied_constants(world, vary)
+    world = world.of(constants)
     form = world.family(world.scene.objects(constants)).named(sketch)
     model = load_program(program, world.scene.state_space, world.layout.action.width)
     with working("acquiring") as progress:

@@ -48,6 +48,7 @@ def induce(
     world = load_domain(domain)
     check_view(view)
     constants = varied_constants(world, vary)
+    world = world.of(constants)
     if sketch is not None:
         world.family(world.scene.objects(constants)).named(sketch)
     folder = make_folder(out or Path("runs") / world.name)

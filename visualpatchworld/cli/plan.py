@@ -61,6 +61,8 @@ def plan(
 
     keep_compiled(all_cores=True)
     world = load_domain(domain)
+    constants = world.constants.varied(changes(vary))
+    world = world.of(constants)
     if horizon is not None:
         world = replace(world, planner=replace(world.planner, horizon=horizon, execute=horizon))
     if score not in ("induced", "hybrid", "simulator"):
@@ -77,7 +79,6 @@ def plan(
         model, written_by = read_written(program)
     elif program is not None:
         model = load_program(program, world.scene.state_space, action_dim)
-    constants = world.constants.varied(changes(vary))
     folder = make_folder(results or Path("runs") / world.name / "results")
     if traces is not None:
         seen = read_traces(traces, world).episodes

@@ -27,7 +27,9 @@ def probe(domain: DomainName, seed: Seed = 0, vary: Vary = None, thorough: Thoro
 
     keep_compiled()
     world = load_domain(domain)
-    box = black_box(world, varied_constants(world, vary))
+    constants = varied_constants(world, vary)
+    world = world.of(constants)
+    box = black_box(world, constants)
     with working("probing") as progress:
         evidence = choose_form(world, box, np.random.default_rng(seed), thorough=thorough, progress=progress)
     result = {

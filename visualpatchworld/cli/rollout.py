@@ -35,8 +35,10 @@ def rollout(
     from visualpatchworld.trace.read import read_traces
 
     world = load_domain(domain)
+    seen = read_traces(traces, world)
+    world = world.of(seen.constants)
     model = load_program(program, world.scene.state_space, world.layout.action.width)
-    recordings = recordings_of(read_traces(traces, world).episodes)[-last if last else None :]
+    recordings = recordings_of(seen.episodes)[-last if last else None :]
     if max(len(recording.actions) for recording in recordings) < horizon:
         raise VpwError(f"No episode of '{traces}' has {horizon} steps; choose a shorter --horizon.")
     with working("rolling out"):

@@ -51,6 +51,7 @@ def run(
     keep_compiled(all_cores=True)
     world = load_domain(domain)
     constants = world.constants.varied(changes(vary))
+    world = world.of(constants)
     folder = make_folder(out or Path("runs") / world.name)
     traces = folder / "episodes.h5"
     request = Request(
