@@ -8,8 +8,8 @@ import os
 import pkgutil
 import sys
 import traceback
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,14 @@ import numpy as np
 
 from visualpatchworld import domains as _bundled
 from visualpatchworld.errors import BadDomain, UnknownName
+from visualpatchworld.laws.form import Family
+from visualpatchworld.laws.rules import propose
+from visualpatchworld.laws.scene import Scene
 from visualpatchworld.plan.planner import Planner
-from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.template import SceneTemplate
 from visualpatchworld.scene.tool.look import Look
 from visualpatchworld.simulator import Constants, Simulator
-from visualpatchworld.sketch.family import Family
-from visualpatchworld.sketch.probe import Probe
 from visualpatchworld.trace.layout import TraceLayout
 
 DOMAINS_VARIABLE = "VPW_DOMAINS"  # folders with further domains, separated as in PATH
@@ -57,14 +58,14 @@ class Domain:
     episode_steps: int
     metrics: Mapping[str, Metric]  # the first is the main one
     quantities: Mapping[str, Quantity]
-    family: Family  # what its dynamics may be
-    probes: Callable[[SceneGraph, np.random.Generator], tuple[Probe, ...]]
     probe_tolerances: Mapping[str, float]  # largest error of a quantity with which a probe counts as explained
     transition_tolerances: Mapping[str, float]  # largest error of a quantity with which one predicted step counts as right
     horizon: int  # steps that programs are fitted to foresee
     cost: Cost  # what a planner minimises
     planner: Planner  # frozen: the same for every scoring model
     budget_per_offset: int  # steps a task allows for each step that lies between its start and its goal
+    # What of all this is different in a world with these constants: the state, say, where they add an object.
+    variant: Callable[[Any], Mapping[str, Any]] = lambda constants: {}
 
     def __repr__(self) -> str:
         state = ", ".join(f"{field.name} ({field.unit})" for field in self.scene.state_space)
@@ -74,6 +75,16 @@ class Domain:
     def make(self, vary: Mapping[str, object] | None = None) -> Simulator:
         """A simulator of this domain, with some of its constants changed."""
         return self.simulator(self.constants.varied(vary or {}))
+
+    def of(self, constants: Constants) -> Domain:
+        """This domain as it is in a world with these constants, which may have another state than the nominal one."""
+        return replace(self, **self.variant(constants))
+
+    def family(self, objects: Sequence[SceneObject] | None = None) -> Family:
+        """What the dynamics of a scene with these objects may be: by default of the nominal one."""
+        shown = self.scene.objects(self.constants) if objects is None else objects
+        width = self.layout.action.width
+        return propose(Scene(tuple(shown), self.scene.state_space, width, self.scene.length_unit, self.scene.workspace))
 
 
 def find_domains() -> dict[str, Path]:

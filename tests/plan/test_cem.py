@@ -60,7 +60,7 @@ def test_best_beyond_the_limit_is_the_limit():
 
 def test_compiled_and_stepwise_search_draw_the_same(toy: Domain):
     # Only the first round: of two candidates that cost the same but for rounding, each may keep another, and then they part.
-    once = CEM(samples=200, iterations=1, elites=20, horizon=4, execute=4, spread=0.7)
+    once = CEM(samples=200, iterations=1, elites=20, horizon=4, replan_every=4, init_std=0.7)
     scorer = InducedScorer(RIGHT, toy.cost)
     compiled, stepwise = found_by(cem_search(once, scorer)), found_by(cem_search(once, Stepwise(scorer)))
     np.testing.assert_allclose(stepwise.actions, compiled.actions, atol=1e-5)

@@ -89,7 +89,7 @@ def test_every_task_is_a_mark_with_the_floors_below(folder: Path):
 
 def test_program_constants_and_warnings(folder: Path):
     said = page(folder).said("program")
-    assert "PUSH 3 2e-08 m/s^2 acceleration at full action".replace(" ", "") in said.replace(" ", "")
+    assert "PUCK_PUSH 3 2e-08 m/s^2 acceleration at full action".replace(" ", "") in said.replace(" ", "")
     assert "do not determine" not in said
     assert " ".join(TEXT.split()) in said
     (folder / "induction.json").write_text(json.dumps(induction(undetermined=["DRAG"])))

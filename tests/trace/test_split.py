@@ -12,7 +12,7 @@ from visualpatchworld.bench.measure import Request
 from visualpatchworld.cli import main
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
-from visualpatchworld.induce.windows import Recording, split_recordings
+from visualpatchworld.induction.windows import Recording, split_recordings
 from visualpatchworld.trace.episode import Episode
 from visualpatchworld.trace.split import for_fitting, for_tasks
 

@@ -15,7 +15,7 @@ from visualpatchworld.baselines.study import Candidate, Method, Study
 from visualpatchworld.baselines.transitions import transitions_of
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName
-from visualpatchworld.induce.windows import Recording, split_recordings
+from visualpatchworld.induction.windows import Recording, split_recordings
 from visualpatchworld.llm.client import Client, OutOfBudget, Price
 from visualpatchworld.scene.schema import SceneGraph
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.induce.windows import Recording, recordings_of
+from visualpatchworld.induction.windows import Recording, recordings_of
 from visualpatchworld.program.program import Program
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Episode

@@ -7,9 +7,9 @@ from typing import Any
 
 from rich.table import Table
 
-from visualpatchworld.induce.induce import evidence_rows
-from visualpatchworld.induce.refutation import refutation
-from visualpatchworld.induce.select import Evidence, Verdict
+from visualpatchworld.induction.induce import evidence_rows
+from visualpatchworld.induction.refutation import refutation
+from visualpatchworld.induction.select import Evidence, Verdict
 
 
 def evidence_table(evidence: Evidence) -> Table:

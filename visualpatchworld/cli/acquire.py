@@ -39,7 +39,8 @@ def acquire(
     keep_compiled(all_cores=True)
     world = load_domain(domain)
     constants = varied_constants(world, vary)
-    form = world.family.named(sketch)
+    world = world.of(constants)
+    form = world.family(world.scene.objects(constants)).named(sketch)
     model = load_program(program, world.scene.state_space, world.layout.action.width)
     with working("acquiring") as progress:
         if traces is None:
@@ -47,8 +48,7 @@ def acquire(
             seen = for_fitting(list(collect(world, constants, episodes=episodes, seed=seed)))
         else:
             seen = for_fitting(read_traces(traces, world).episodes)
-        graph = world.scene.oracle(seen[0].states[0], constants)
-        found = stage.acquire(world, constants, model, form, graph, seen, tasks=tasks, seed=seed, progress=progress)
+        found = stage.acquire(world, constants, model, form, seen, tasks=tasks, seed=seed, progress=progress)
     if found.accepted:
         write_text(out, found.program.text)
     result = {

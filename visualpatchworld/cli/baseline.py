@@ -47,7 +47,7 @@ def baseline(
     """
     from visualpatchworld.baselines.record import PROGRAM, RECORD
     from visualpatchworld.baselines.run import find_method, run, summary
-    from visualpatchworld.induce.windows import recordings_of
+    from visualpatchworld.induction.windows import recordings_of
     from visualpatchworld.llm.client import Budget, Client, Price, Sampling
     from visualpatchworld.llm.endpoint import Endpoint
     from visualpatchworld.llm.tape import Tape

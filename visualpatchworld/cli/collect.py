@@ -32,6 +32,7 @@ def collect(
 
     world = load_domain(domain)
     constants = varied_constants(world, vary)
+    world = world.of(constants)
     began = time.perf_counter()
     with progress(collected(world, constants, episodes=episodes, seed=seed, pixels=pixels), "collecting", episodes) as recorded:
         num_rows = write_traces(out, recorded, world.layout, domain=world.name, constants=constants, seed=seed)

@@ -37,8 +37,8 @@ def induce(
     from visualpatchworld.cli._compiled import keep_compiled
     from visualpatchworld.cli._evidence import evidence_table, unexplained_line
     from visualpatchworld.cli._program import program_table
-    from visualpatchworld.induce.episodes import check_view, induce_from
-    from visualpatchworld.induce.induce import summary
+    from visualpatchworld.induction.episodes import check_view, induce_from
+    from visualpatchworld.induction.induce import summary
     from visualpatchworld.output import make_folder, write_text, writing
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
@@ -47,9 +47,10 @@ def induce(
     keep_compiled()
     world = load_domain(domain)
     check_view(view)
-    if sketch is not None:
-        world.family.named(sketch)
     constants = varied_constants(world, vary)
+    world = world.of(constants)
+    if sketch is not None:
+        world.family(world.scene.objects(constants)).named(sketch)
     folder = make_folder(out or Path("runs") / world.name)
     program_path = folder / "world_model.py"
     with writing(program_path) as aside, working("inducing") as progress:

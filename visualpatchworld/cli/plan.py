@@ -67,6 +67,8 @@ def plan(
 
     keep_compiled(all_cores=True)
     world = load_domain(domain)
+    constants = world.constants.varied(changes(vary))
+    world = world.of(constants)
     if horizon is not None:
         world = replace(world, planner=world.planner.looking(horizon))
     if score not in ("induced", "hybrid", "simulator"):
@@ -83,7 +85,6 @@ def plan(
         model, written_by = read_written(program)
     elif program is not None:
         model = load_program(program, world.scene.state_space, action_dim)
-    constants = world.constants.varied(changes(vary))
     folder = make_folder(results or Path("runs") / world.name / "results")
     if traces is not None:
         seen = read_traces(traces, world).episodes

@@ -36,16 +36,18 @@ def rollout(
 
     from visualpatchworld.cli._program import errors_table
     from visualpatchworld.cli._success import stops_line
-    from visualpatchworld.induce.errors_by_horizon import errors_foreseen, predict
-    from visualpatchworld.induce.windows import recordings_of
+    from visualpatchworld.induction.errors_by_horizon import errors_foreseen, predict
+    from visualpatchworld.induction.windows import recordings_of
     from visualpatchworld.program.program import Program, load_program, read_program
     from visualpatchworld.program.sandbox_rollouts import sandboxed_rollouts
     from visualpatchworld.trace.read import read_traces
 
     world = load_domain(domain)
+    seen = read_traces(traces, world)
+    world = world.of(seen.constants)
     space, action_dim = world.scene.state_space, world.layout.action.width
     model = Program(read_program(program), program) if sandbox else load_program(program, space, action_dim)
-    recordings = recordings_of(read_traces(traces, world).episodes)[-last if last else None :]
+    recordings = recordings_of(seen.episodes)[-last if last else None :]
     if max(len(recording.actions) for recording in recordings) < horizon:
         raise VpwError(f"No episode of '{traces}' has {horizon} steps; choose a shorter --horizon.")
     running = sandboxed_rollouts(model, space.names, action_dim, unfiltered=unfiltered) if sandbox else nullcontext()

@@ -55,6 +55,7 @@ def run(
     keep_compiled(all_cores=True)
     world = load_domain(domain)
     constants = world.constants.varied(changes(vary))
+    world = world.of(constants)
     folder = make_folder(out or Path("runs") / world.name)
     traces = folder / "episodes.h5"
     request = Request(
@@ -127,8 +128,8 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
     """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
     from visualpatchworld import __version__
     from visualpatchworld.cli._timings import note_seconds, timed
-    from visualpatchworld.induce.episodes import induce_from
-    from visualpatchworld.induce.induce import summary
+    from visualpatchworld.induction.episodes import induce_from
+    from visualpatchworld.induction.induce import summary
     from visualpatchworld.output import write_text, writing
     from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.split import for_fitting

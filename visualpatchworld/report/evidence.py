@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from visualpatchworld.induce.refutation import refutation
+from visualpatchworld.induction.refutation import refutation
 from visualpatchworld.report.record import BadRecord, CandidateRecord, InductionRecord, VerdictRecord
 
 

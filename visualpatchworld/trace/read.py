@@ -36,13 +36,13 @@ def _read(file: h5py.File, path: Path, domain: Domain) -> Traces:
     recorded = _attribute(file, path, "domain", str, domain.name)
     if recorded != domain.name:
         raise BadTrace(f"'{path}' was collected in the domain '{recorded}', not in '{domain.name}'.")
-    layout = domain.layout
+    constants = _constants(file, path, domain)
+    layout = domain.of(constants).layout
     actions = read_columns(file, path, (layout.action,))[layout.action.name]
     if len(actions) == 0:
         raise BadTrace(f"'{path}' is empty: it holds no step at all.")
     lengths = episode_lengths(file, path, len(actions))
     engine_states = layout.join_engine_state(read_columns(file, path, layout.engine_state))
-    constants = _constants(file, path, domain)
     if has_columns(file, layout.state):
         states = layout.join_state(read_columns(file, path, layout.state))
     else:

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.bench.subject import Subject
-from visualpatchworld.induce.errors_by_horizon import predict
-from visualpatchworld.induce.windows import Windows
+from visualpatchworld.induction.errors_by_horizon import predict
+from visualpatchworld.induction.windows import Windows
 from visualpatchworld.program.sandbox_rollouts import sandboxed_rollouts
 
 MOST_AT_ONCE = 300  # sequences in one call of a sandboxed program, which has to end within its time limit

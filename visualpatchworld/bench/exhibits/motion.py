@@ -10,7 +10,7 @@ from visualpatchworld.bench.exhibit import Measured
 from visualpatchworld.bench.exhibits._foresight import Foresee, foresight
 from visualpatchworld.bench.subject import Subject, plain
 from visualpatchworld.domain import Quantity
-from visualpatchworld.induce.windows import Windows
+from visualpatchworld.induction.windows import Windows
 from visualpatchworld.trace.episode import Episode
 
 OF = "program"

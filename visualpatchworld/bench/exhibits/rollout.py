@@ -8,7 +8,7 @@ from visualpatchworld.bench.exhibit import Measured
 from visualpatchworld.bench.exhibits._foresight import foresight
 from visualpatchworld.bench.subject import Subject, plain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.induce.windows import cut_windows
+from visualpatchworld.induction.windows import cut_windows
 
 OF = "program"
 HORIZON = 25

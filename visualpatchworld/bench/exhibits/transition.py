@@ -8,7 +8,7 @@ from visualpatchworld.bench.exhibit import Measured
 from visualpatchworld.bench.exhibits._foresight import foresight
 from visualpatchworld.bench.film import ways_in
 from visualpatchworld.bench.subject import Subject, plain
-from visualpatchworld.induce.windows import Windows
+from visualpatchworld.induction.windows import Windows
 from visualpatchworld.trace.episode import Episode
 
 OF = "program"

@@ -17,7 +17,7 @@ def table(results: Results, quoted: Quoted) -> Table:
     where = [place for place in places(results, [quoted.data["domain"]]) if place.domain.name == quoted.data["domain"]]
     sections, everything = [], []
     for place in where:
-        forms = {sketch.name: sketch.name for sketch in place.domain.family.extra} | {"vpw": "chosen (level 1 + 2)"}
+        forms = {sketch.name: sketch.name for sketch in place.domain.family().extra} | {"vpw": "chosen (level 1 + 2)"}
         found = {title: find(results, place, Query(method=method, observe="oracle", score="induced")) for method, title in forms.items()}
         everything += found.values()
         sections.append(Section(f"Measured: {place.title}", tuple(_row(results, title, item, quoted) for title, item in found.items())))
