@@ -88,7 +88,7 @@ def test_a_form_that_was_set_aside_too_early_gets_another_try(monkeypatch: pytes
     tworoom, right, rich = load_domain("tworoom"), "linear+border-and-wall", "nonlinear+border-and-wall"
     tried: list[tuple[str, list[str]]] = []
 
-    def scripted(sketch, graph, windows, probes, state_space, quantities, tolerances, rng, hints, *, noisy):
+    def scripted(sketch, windows, probes, state_space, quantities, tolerances, rng, hints, *, noisy):
         tried.append((sketch.name, [hint["fitted"] for hint in hints]))
         bends = sketch.choices["transport"] == "nonlinear"
         verdicts = [
