@@ -17,9 +17,9 @@ import numpy as np
 from visualpatchworld.cli._compiled import keep_compiled
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, build
-from visualpatchworld.induce.blackbox import black_box
-from visualpatchworld.induce.induce import choose_form, induce
-from visualpatchworld.induce.windows import recordings_of
+from visualpatchworld.induction.blackbox import black_box
+from visualpatchworld.induction.induce import choose_form, induce
+from visualpatchworld.induction.windows import recordings_of
 from visualpatchworld.trace.collect import collect
 
 EPISODES = 50
@@ -83,18 +83,18 @@ def stated(name: str, constants: Any) -> dict[str, float]:
     under a controller do, none."""
     if name == "pusht":
         _, _, block = build(constants)
-        drive = {"REACH": constants.reach, "GAIN": constants.gain, "DAMPING": constants.damping}
+        drive = {"AGENT_REACH": constants.reach, "AGENT_GAIN": constants.gain, "AGENT_DAMPING": constants.damping}
         return drive | {
             "STEP_SECONDS": constants.substeps * PHYSICS_STEP_S,
             "SUBSTEPS": constants.substeps,
-            "INERTIA": block.moment / block.mass,
-            "CENTER_Y": block.center_of_gravity.y,
+            "BLOCK_INERTIA": block.moment / block.mass,
+            "BLOCK_CENTER_Y": block.center_of_gravity.y,
         }
     if name == "tworoom":
-        return {"SPEED": constants.speed}
+        return {"AGENT_SPEED": constants.speed}
     if name == "reacher":
-        lengths = {"LINK_1": constants.link1, "LINK_2": constants.link2}
-        return lengths | {"DAMPING": constants.damping / constants.gear, "LIMIT": float(np.radians(constants.wrist_limit))}
+        lengths = {"UPPER_ARM_LENGTH": constants.link1, "FOREARM_LENGTH": constants.link2}
+        return lengths | {"HINGE_DAMPING": constants.damping / constants.gear, "WRIST_LIMIT": float(np.radians(constants.wrist_limit))}
     return {}
 
 

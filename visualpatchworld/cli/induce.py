@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, varied_constants
+from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, varied_constants
 from visualpatchworld.cli._show import show, working
 from visualpatchworld.cli.probe import Thorough
 from visualpatchworld.domain import load_domain
 from visualpatchworld.scene.schema import Source
+from visualpatchworld.strict_json import to_json
 
 
 def induce(
@@ -21,7 +21,7 @@ def induce(
         Path | None,
         typer.Option(metavar="FILE.h5", help="Episodes, all but the last fifth of which are fitted to; collected when not given."),
     ] = None,
-    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    episodes: Annotated[int, typer.Option(min=2, max=MOST, metavar="N", help="How many episodes to collect without --traces.")] = 50,
     view: Annotated[Source, typer.Option(help="Path from observation to scene graph.")] = "oracle",
     sketch: Annotated[str | None, typer.Option(metavar="NAME", help="Fit this sketch instead of choosing one by probes.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for world_model.py and induction.json.")] = None,
@@ -37,8 +37,8 @@ def induce(
     from visualpatchworld.cli._compiled import keep_compiled
     from visualpatchworld.cli._evidence import evidence_table, unexplained_line
     from visualpatchworld.cli._program import program_table
-    from visualpatchworld.induce.episodes import check_view, induce_from
-    from visualpatchworld.induce.induce import summary
+    from visualpatchworld.induction.episodes import check_view, induce_from
+    from visualpatchworld.induction.induce import summary
     from visualpatchworld.output import make_folder, write_text, writing
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
@@ -47,9 +47,10 @@ def induce(
     keep_compiled()
     world = load_domain(domain)
     check_view(view)
-    if sketch is not None:
-        world.family.named(sketch)
     constants = varied_constants(world, vary)
+    world = world.of(constants)
+    if sketch is not None:
+        world.family(world.scene.objects(constants)).named(sketch)
     folder = make_folder(out or Path("runs") / world.name)
     program_path = folder / "world_model.py"
     with writing(program_path) as aside, working("inducing") as progress:
@@ -61,7 +62,7 @@ def induce(
         induction = induce_from(world, constants, seen, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress)
         aside.write_text(induction.program.text, encoding="utf-8")
     result = summary(world, induction, str(program_path))
-    write_text(folder / "induction.json", json.dumps(result, indent=2) + "\n")
+    write_text(folder / "induction.json", to_json(result, indent=2) + "\n")
     evidence = induction.evidence
     parts = [] if evidence is None else [evidence_table(evidence), unexplained_line(evidence)]
     show(result, as_json, *parts, program_table(result))

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from visualpatchworld.bench.cell import Observe
-from visualpatchworld.cli._options import AsJson, DomainName, Vary, changes
+from visualpatchworld.cli._options import LARGEST_SEED, MOST, AsJson, DomainName, InSandbox, Unfiltered, Vary, changes
 from visualpatchworld.cli._show import progress, show
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
@@ -21,7 +21,9 @@ TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
 
 def plan(
     domain: DomainName,
-    program: Annotated[Path | None, typer.Option(metavar="FILE.py", help="A world model; not needed with --score simulator.")] = None,
+    program: Annotated[
+        Path | None, typer.Option(metavar="FILE.py", help="A world model: code, which runs here; not needed with --score simulator.")
+    ] = None,
     observe: Annotated[
         Observe, typer.Option(help="What the planner is told: the simulator's state, or what is read off frames.")
     ] = "oracle",
@@ -29,14 +31,16 @@ def plan(
     traces: Annotated[
         Path | None, typer.Option(metavar="FILE.h5", help="Episodes whose last fifth holds the tasks; collected when not given.")
     ] = None,
-    episodes: Annotated[int, typer.Option(min=1, metavar="N", help="How many tasks.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same tasks and draws.")] = 42,
-    offset: Annotated[int, typer.Option(min=1, help="Steps from start to goal.")] = 25,
+    episodes: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many tasks.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Same seed, same tasks and draws.")] = 42,
+    offset: Annotated[int, typer.Option(min=1, max=MOST, help="Steps from start to goal.")] = 25,
     metric: Annotated[str | None, typer.Option(help="What counts as success; the domain's main metric when not given.")] = None,
     horizon: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Foresee and execute N steps at a time, in place of the frozen planner's.")
+        int | None,
+        typer.Option(min=1, max=1000, metavar="N", help="Foresee and execute N steps at a time, in place of the frozen planner's."),
     ] = None,
-    sandbox: Annotated[bool, typer.Option("--sandbox", help="The program is a model's: run it nowhere but in the sandbox.")] = False,
+    sandbox: InSandbox = False,
+    unfiltered: Unfiltered = False,
     method: Annotated[str, typer.Option(help="Name of the method that the results are kept under.")] = "vpw",
     results: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results are kept; a run goes on where it stopped.")] = None,
     video: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write films of the first tasks there.")] = None,
@@ -44,6 +48,8 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Plan from starts to goals of episodes that were not fitted to; acting is always in the true simulator.
+
+    A program is code with all your rights. Give --sandbox for one that you have not read.
 
     Example: vpw plan DOMAIN --program world_model.py
     """
@@ -61,8 +67,10 @@ def plan(
 
     keep_compiled(all_cores=True)
     world = load_domain(domain)
+    constants = world.constants.varied(changes(vary))
+    world = world.of(constants)
     if horizon is not None:
-        world = replace(world, planner=replace(world.planner, horizon=horizon, execute=horizon))
+        world = replace(world, planner=world.planner.looking(horizon))
     if score not in ("induced", "hybrid", "simulator"):
         raise UnknownName("way to score", score, ("induced", "hybrid", "simulator"))
     if metric is not None and metric not in world.metrics:
@@ -77,7 +85,6 @@ def plan(
         model, written_by = read_written(program)
     elif program is not None:
         model = load_program(program, world.scene.state_space, action_dim)
-    constants = world.constants.varied(changes(vary))
     folder = make_folder(results or Path("runs") / world.name / "results")
     if traces is not None:
         seen = read_traces(traces, world).episodes
@@ -86,7 +93,7 @@ def plan(
             collect(world, constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED, pixels=False), "episodes", TASK_EPISODES
         ) as new:
             seen = tuple(new)
-    running = sandboxed_rollouts(model, names, action_dim) if sandbox and model is not None else nullcontext()
+    running = sandboxed_rollouts(model, names, action_dim, unfiltered=unfiltered) if sandbox and model is not None else nullcontext()
     with running as rollouts:
         request = Request(
             domain=world,
@@ -106,4 +113,6 @@ def plan(
             written_by="" if score == "simulator" else written_by,
         )
         result = planned(request, None if model is None else program, folder, video)
+        if rollouts is not None:
+            result["sandbox"] = rollouts.told()
     show(result, as_json, success_list(result))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, changes
+from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, changes
 from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.errors import VpwError
+from visualpatchworld.input import read_bytes
 from visualpatchworld.simulator import Constants
+from visualpatchworld.strict_json import from_json, to_json
 
 if TYPE_CHECKING:  # reading traces takes a while to load
     from visualpatchworld.trace.episode import Episode
@@ -25,8 +27,10 @@ OFFSET = 25  # steps from start to goal
 def run(
     domain: DomainName,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for all that is made; runs/DOMAIN when not given.")] = None,
-    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many to collect; the last fifth is kept for tasks.")] = 50,
-    tasks: Annotated[int, typer.Option(min=1, metavar="N", help="How many tasks to plan for.")] = 20,
+    episodes: Annotated[
+        int, typer.Option(min=3, max=MOST, metavar="N", help="How many to collect; the last fifth is kept for tasks.")
+    ] = 50,
+    tasks: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many tasks to plan for.")] = 20,
     seed: Seed = 42,
     vary: Vary = None,
     as_json: AsJson = False,
@@ -51,6 +55,7 @@ def run(
     keep_compiled(all_cores=True)
     world = load_domain(domain)
     constants = world.constants.varied(changes(vary))
+    world = world.of(constants)
     folder = make_folder(out or Path("runs") / world.name)
     traces = folder / "episodes.h5"
     request = Request(
@@ -89,7 +94,7 @@ def run(
     show(
         result,
         as_json,
-        candidates_table(induction["candidates"]),
+        candidates_table(induction["candidates"], {**world.probe_tolerances, **induction.get("probe_tolerances", {})}),
         unexplained_sentence(induction["unexplained_probes"]),
         program_table(induction),
         success_list(planning),
@@ -123,8 +128,8 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
     """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
     from visualpatchworld import __version__
     from visualpatchworld.cli._timings import note_seconds, timed
-    from visualpatchworld.induce.episodes import induce_from
-    from visualpatchworld.induce.induce import summary
+    from visualpatchworld.induction.episodes import induce_from
+    from visualpatchworld.induction.induce import summary
     from visualpatchworld.output import write_text, writing
     from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.split import for_fitting
@@ -139,15 +144,15 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
         induction = induce_from(world, constants, for_fitting(episodes), seed=seed, progress=stage)
         aside.write_text(induction.program.text, encoding="utf-8")
     result = summary(world, induction, str(path)) | {"settings": settings}
-    write_text(record, json.dumps(result, indent=2) + "\n")
+    write_text(record, to_json(result, indent=2) + "\n")
     note_seconds(folder / TIMINGS, seconds)
-    return json.loads(json.dumps(result))
+    return from_json(to_json(result))
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = from_json(read_bytes(path, "record", VpwError))
+    except (VpwError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 
