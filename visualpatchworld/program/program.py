@@ -30,7 +30,7 @@ Backend = Literal["numpy", "jax"]
 _MODULES = {"numpy": numpy, "jax": jax.numpy}
 _ARRAY_IMPORTS = ("numpy", "jax.numpy")
 MOST_BYTES = 2**20  # of a program that someone could read
-LONGEST_STEP_S = 10  # of one step when a program is checked
+LONGEST_STEP_S = 5  # of one step when a program is checked
 NO_TRACE = (
     "a plain `if`, `float()`, `int()` or a function of `math` looks at a value of the state, but planning runs the program on many states "
     "at once; write `np.where` and the functions of `np`"
