@@ -18,7 +18,7 @@ from typing import IO, NoReturn
 
 from visualpatchworld.cli import main
 
-LONGEST_S = 120.0
+LONGEST_S = 300.0
 FINE, REFUSED = 0, 2
 
 

@@ -206,6 +206,7 @@ def test_a_program_that_looks_at_one_state_is_refused_in_one_line(name: str, toy
 RUDE = {
     "exit": "raise SystemExit(0)",
     "recursion": "step(state, action)",
+    "no end": "while True: pass",
     "two lines": "raise ValueError('one\\ntwo')",
 }
 

@@ -6,13 +6,16 @@ import ast
 import hashlib
 import math
 import re
+import signal
 import sys
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import CodeType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import jax
 import jax.numpy
@@ -26,6 +29,7 @@ from visualpatchworld.scene.state import StateSpace
 Backend = Literal["numpy", "jax"]
 _ARRAY_IMPORTS = ("numpy", "jax.numpy")
 MOST_BYTES = 2**20  # of a program that someone could read
+LONGEST_STEP_S = 5  # of one step when a program is checked
 NO_TRACE = (
     "a plain `if`, `float()`, `int()` or a function of `math` looks at a value of the state, but planning runs the program on many states "
     "at once; write `np.where` and the functions of `np`"
@@ -151,17 +155,18 @@ class Program:
             if isinstance(value, float) and value != value:
                 raise BadProgram(f"{self.where()}: the constant '{name}' is not a number.")
         try:
-            dynamics = self.bind("numpy")
+            with _limited():
+                dynamics = self.bind("numpy")
             fields = getattr(dynamics.State, "_fields", ())
             if tuple(fields[: len(state_space)]) != state_space.names:
                 wanted = ", ".join(state_space.names)
                 raise BadProgram(f"{self.where(line_of['State'])}: State must begin with the fields {wanted}.")
-            with numpy.errstate(all="ignore"):
+            with numpy.errstate(all="ignore"), _limited():
                 state = dynamics.State(*numpy.full(len(state_space), 0.5))
                 after = dynamics.step(state, numpy.zeros(action_dim))
         except BadProgram:
             raise
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, _TooSlow) as error:
             raise BadProgram(f"{self.where(_line(error) or line_of['step'])}: {_said(error)}.") from None
         if not isinstance(after, dynamics.State):
             raise BadProgram(f"{self.where(line_of['step'])}: step must return a State, not {type(after).__name__}.")
@@ -175,14 +180,16 @@ class Program:
     def check_tracing(self, state_space: StateSpace, action_dim: int) -> Program:
         """This program, if JAX can compile it for many states at once; otherwise `BadProgram` says which line is in the way."""
         try:
-            dynamics = self.bind("jax")
+            with _limited():
+                dynamics = self.bind("jax")
 
             def step(state: Any, action: Any) -> list[Any]:
                 return [jax.numpy.asarray(field, jax.numpy.float32) for field in dynamics.step(dynamics.State(*state), action)]
 
             shapes = [jax.ShapeDtypeStruct((size,), jax.numpy.float32) for size in (len(state_space), action_dim)]
-            fields = jax.eval_shape(step, *shapes)
-        except (Exception, SystemExit) as error:
+            with _limited():
+                fields = jax.eval_shape(step, *shapes)
+        except (Exception, SystemExit, _TooSlow) as error:
             untraceable = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError)
             said = NO_TRACE if isinstance(error, untraceable) else f"{_said(error)}, when JAX compiles it"
             raise BadProgram(f"{self.where(_line(error))}: {said}.") from None
@@ -220,8 +227,33 @@ def _check_imports(program: Program) -> None:
                 raise BadProgram(f"{program.where(node.lineno)}: a program may import {', '.join(_IMPORTS[:-1])}, not '{name}'.")
 
 
+class _TooSlow(BaseException):
+    """A program that does not end; not an `Exception`, which the program itself could take for its own."""
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    """Give up on what calculates without end; counted is the time of the processor, which a busy machine does not stretch."""
+
+    def stop(*_: object) -> NoReturn:
+        raise _TooSlow(f"one step takes longer than {LONGEST_STEP_S} s")
+
+    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_STEP_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
 def _said(error: BaseException) -> str:
     """A failure in one line; JAX goes on for pages."""
+    if isinstance(error, _TooSlow):
+        return str(error)
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {printable(lines[0].rstrip('.'))}" if lines else type(error).__name__
 
