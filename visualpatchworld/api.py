@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any, get_args, overload
 
 import jax
 import numpy as np
@@ -23,9 +23,12 @@ from visualpatchworld.bench.measure import Request, measure, measure_floors
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace, UnknownName, VpwError
 from visualpatchworld.induction.blackbox import black_box
+from visualpatchworld.induction.discover import BUDGET, Discovery, discover, given_names
 from visualpatchworld.induction.episodes import induce_from
 from visualpatchworld.induction.errors_by_horizon import ErrorTable, errors_by_horizon
+from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.induce import Induction, choose_form
+from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.select import Evidence
 from visualpatchworld.induction.windows import recordings_of
 from visualpatchworld.output import make_folder
@@ -40,6 +43,8 @@ from visualpatchworld.trace.episode import Traces
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.trace.split import for_fitting, for_tasks
 from visualpatchworld.trace.write import write_traces
+from visualpatchworld.world.collect import collect as collect_steps
+from visualpatchworld.world.open import open_world
 
 SCORES: tuple[Score, ...] = ("induced", "hybrid", "simulator")
 Plan = Callable[..., Float[np.ndarray, "H A"]]
@@ -93,8 +98,19 @@ def probe(domain: Domain, *, vary: Mapping[str, object] | None = None, seed: int
     return choose_form(domain, black_box(domain, constants), np.random.default_rng(seed), thorough=thorough)
 
 
+def look(world: Any, *, steps: int = 1000, fields: Mapping[str, str] | None = None, seed: int = 0) -> Reading:
+    """What the fields of a world are, from a few of its steps or from its log: angles, velocities, time step, what is derived or noise.
+
+    Example: `print(vpw.look("Pendulum-v1"))`
+    """
+    opened = open_world(world)
+    seen = collect_steps(opened, steps, np.random.default_rng(seed))
+    return read_fields(seen, opened.action_space, given_names(opened), opened.dt, fields)
+
+
+@overload
 def induce(
-    domain: Domain,
+    world: Domain,
     traces: Traces,
     *,
     view: Source = "oracle",
@@ -102,15 +118,51 @@ def induce(
     seed: int = 0,
     thorough: bool = False,
     progress: Callable[[str], None] = lambda _: None,
-) -> Induction:
-    """Both levels: experiments choose the form, all episodes but the last fifth fit its constants, and a program is written down.
+) -> Induction: ...
+
+
+@overload
+def induce(
+    world: Any,
+    traces: None = None,
+    *,
+    seed: int = 0,
+    steps: int = BUDGET,
+    seconds: float = 60.0,
+    fields: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Discovery: ...
+
+
+def induce(
+    world: Any,
+    traces: Traces | None = None,
+    *,
+    view: Source = "oracle",
+    sketch: str | None = None,
+    seed: int = 0,
+    thorough: bool = False,
+    steps: int = BUDGET,
+    seconds: float = 60.0,
+    fields: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Induction | Discovery:
+    """A program of a world. Of anything that can be reset and stepped, or of a log, it is found by a search that is told nothing else:
+    an environment, its id, a task of dm_control, a file, arrays; at most `steps` of the world are taken, in about so many `seconds`.
+
+    Of a domain with its traces it is found on both levels: experiments choose the form, and all episodes but the last fifth fit its
+    constants.
 
     The last fifth are the test episodes, of which nothing is seen here. A random fifth of the others are the validation episodes: not
     fitted to, they choose among the last trials, and the errors that come along are on them.
     With `view="tool"` only pictures are seen; with `sketch` the form is named instead of chosen; `progress=print` says what is being done.
 
+    Example: `found = vpw.induce(gymnasium.make("Pendulum-v1")); print(found); print(found.program)`
     Example: `found = vpw.induce(world, traces); print(found); Path("world_model.py").write_text(found.program.text)`
     """
+    if traces is None:
+        return discover(open_world(world), budget=steps, seed=seed, seconds=seconds, fields=fields, progress=progress)
+    domain: Domain = world
     episodes = for_fitting(_of(domain, traces).episodes)
     return induce_from(
         domain.of(traces.constants), traces.constants, episodes, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress

@@ -17,6 +17,17 @@ from visualpatchworld.simulator import Constants
 MOST = 1_000_000  # of anything that can be counted: a typing slip is told, not waited for
 LARGEST_SEED = 2**32 - 1  # that every generator of random numbers takes
 DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Name of a domain; `vpw domains` lists them.")]
+WorldName = Annotated[
+    str,
+    typer.Argument(metavar="WORLD", help="A domain, a Gymnasium id, dmc:DOMAIN/TASK, or a log (.npz .csv .parquet .h5 minari: lerobot:)."),
+]
+Fields = Annotated[
+    str | None, typer.Option("--fields", metavar="NAME=ROLE,...", help="Correct what fields are: theta=angle,w=velocity:theta.")
+]
+ActionColumns = Annotated[str | None, typer.Option("--action", metavar="COL,COL", help="Columns of a table that are actions; or none.")]
+StateColumns = Annotated[str | None, typer.Option("--state", metavar="COL,COL", help="Columns of a table that are observed.")]
+EpisodeColumn = Annotated[str | None, typer.Option("--episode", metavar="COL", help="Column of a table that tells episodes apart.")]
+StepSeconds = Annotated[float | None, typer.Option("--dt", metavar="SECONDS", help="Seconds between two rows of a log.")]
 DomainOption = Annotated[str, typer.Option("--domain", metavar="DOMAIN", help="Name of a domain; `vpw domains` lists them.")]
 TraceFile = Annotated[Path, typer.Argument(metavar="FILE.h5", help="Trace file in the LeWM layout.")]
 View = Annotated[Source, typer.Option(help="Path from observation to scene graph.")]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainOption, InSandbox, Seed, Unfiltered
+from visualpatchworld.cli._options import AsJson, InSandbox, Seed, Unfiltered
 from visualpatchworld.cli._show import show, working
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import VpwError
@@ -15,8 +15,10 @@ from visualpatchworld.errors import VpwError
 
 def rollout(
     program: Annotated[Path, typer.Argument(metavar="PROGRAM.py", help="A world model, emitted or edited: code, which runs here.")],
-    domain: DomainOption,
-    traces: Annotated[Path, typer.Option(metavar="FILE.h5", help="Episodes to compare with.")],
+    traces: Annotated[Path, typer.Option(metavar="LOG", help="Episodes to compare with: a trace file, or any log.")],
+    domain: Annotated[
+        str | None, typer.Option("--domain", metavar="DOMAIN", help="The domain of a trace file; any other log needs none.")
+    ] = None,
     horizon: Annotated[int, typer.Option(min=1, help="Longest rollout, in steps.")] = 25,
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the last N episodes.")] = None,
     sandbox: InSandbox = False,
@@ -34,6 +36,7 @@ def rollout(
 
     import numpy as np
 
+    from visualpatchworld.cli import _any_world
     from visualpatchworld.cli._program import errors_table
     from visualpatchworld.cli._success import stops_line
     from visualpatchworld.induction.errors_by_horizon import errors_foreseen, predict
@@ -42,6 +45,11 @@ def rollout(
     from visualpatchworld.program.sandbox_rollouts import sandboxed_rollouts
     from visualpatchworld.trace.read import read_traces
 
+    if domain is None:
+        if sandbox:
+            raise VpwError("--sandbox needs --domain, which says what the program's state is.")
+        _any_world.rollout(program, _any_world.opened(str(traces)), horizon, as_json)
+        return
     world = load_domain(domain)
     seen = read_traces(traces, world)
     world = world.of(seen.constants)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, changes
+from visualpatchworld.cli._options import MOST, AsJson, Seed, Vary, WorldName, changes
 from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
@@ -25,7 +25,7 @@ OFFSET = 25  # steps from start to goal
 
 
 def run(
-    domain: DomainName,
+    world: WorldName,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for all that is made; runs/DOMAIN when not given.")] = None,
     episodes: Annotated[
         int, typer.Option(min=3, max=MOST, metavar="N", help="How many to collect; the last fifth is kept for tasks.")
@@ -35,13 +35,14 @@ def run(
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
-    """Collect episodes, choose the form of the dynamics by probes, fit it, write the program down, plan with it, film that and report.
+    """Collect episodes, find the program, write it down, plan with it, film that and report; in any world that is no domain, look first.
 
     What an earlier run with the same settings has left in the folder is kept.
 
     Example: vpw run DOMAIN --out runs/DOMAIN
     """
     from visualpatchworld.bench.measure import Request
+    from visualpatchworld.cli import _any_world
     from visualpatchworld.cli._compiled import keep_compiled
     from visualpatchworld.cli._evidence import candidates_table, unexplained_sentence
     from visualpatchworld.cli._planned import planned
@@ -52,36 +53,39 @@ def run(
     from visualpatchworld.report.run_page import write_report
 
     began = time.perf_counter()
+    if not _any_world.is_domain(world):
+        _any_world.run(world, _any_world.opened(world), out or Path("runs") / _any_world.folder_name(world), tasks, seed, as_json)
+        return
     keep_compiled(all_cores=True)
-    world = load_domain(domain)
-    constants = world.constants.varied(changes(vary))
-    world = world.of(constants)
-    folder = make_folder(out or Path("runs") / world.name)
+    domain = load_domain(world)
+    constants = domain.constants.varied(changes(vary))
+    domain = domain.of(constants)
+    folder = make_folder(out or Path("runs") / domain.name)
     traces = folder / "episodes.h5"
     request = Request(
-        domain=world,
+        domain=domain,
         constants=constants,
         vary=changes(vary),
         method="vpw",
         program=None,
         observe="oracle",
         score="induced",
-        episodes=_episodes(traces, world, constants, episodes, seed),
+        episodes=_episodes(traces, domain, constants, episodes, seed),
         source=traces.stem,
         count=tasks,
         offset=OFFSET,
         seed=seed,
-        metric=next(iter(world.metrics)),
+        metric=next(iter(domain.metrics)),
     )
     _ = request.tasks  # too few are told before the long work, not after it
-    induction = _induction(folder, world, constants, request.episodes, seed)
+    induction = _induction(folder, domain, constants, request.episodes, seed)
     path = folder / "world_model.py"
-    program = load_program(path, world.scene.state_space, world.layout.action.width)
+    program = load_program(path, domain.scene.state_space, domain.layout.action.width)
     planning = planned(dataclasses.replace(request, program=program), path, folder / "results", folder / "films")
     with working("writing the page") as stage:
         page = write_report(folder, stage).path
     result = {
-        "domain": world.name,
+        "domain": domain.name,
         "traces": str(traces),
         "program": str(path),
         "edited": program.hash != induction["program_hash"],
@@ -94,7 +98,7 @@ def run(
     show(
         result,
         as_json,
-        candidates_table(induction["candidates"], {**world.probe_tolerances, **induction.get("probe_tolerances", {})}),
+        candidates_table(induction["candidates"], {**domain.probe_tolerances, **induction.get("probe_tolerances", {})}),
         unexplained_sentence(induction["unexplained_probes"]),
         program_table(induction),
         success_list(planning),
