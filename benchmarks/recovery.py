@@ -110,7 +110,9 @@ def stated(name: str, constants: Any) -> dict[str, float]:
 
 def off(name: str, constants: Any, values: Mapping[str, float | int]) -> dict[str, float]:
     """How far found constants are from the stated ones, as shares of these."""
-    return {constant: abs(values[constant] / truth - 1) for constant, truth in stated(name, constants).items() if constant in values}
+    return {
+        constant: abs(values[constant] / truth - 1) for constant, truth in stated(name, constants).items() if truth and constant in values
+    }
 
 
 def main() -> None:
