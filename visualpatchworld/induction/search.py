@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.draft import Draft
-from visualpatchworld.induction.events import noise_left, usual_rows
+from visualpatchworld.induction.events import at_edges, noise_left, usual_rows
 from visualpatchworld.induction.experience import Experience, experience, with_noise
 from visualpatchworld.induction.fields import as_it_is, read_fields
 from visualpatchworld.induction.inputs import MOST_DELAY, Delay, drives, find_delay
@@ -22,7 +22,7 @@ from visualpatchworld.induction.rivals import Evidence, Left, ranked, rivals_of
 from visualpatchworld.induction.stepwise import Choice
 from visualpatchworld.induction.sums import Response, pooled, rates_of, responses, samples_for, snapped, sums_of
 from visualpatchworld.induction.terms import Samples, samples_in_windows
-from visualpatchworld.induction.verdict import CONSISTENT, GOOD, Verdict, expected_error, judge
+from visualpatchworld.induction.verdict import CONSISTENT, GOOD, Verdict, expected_error, judge, open_rows
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
@@ -30,6 +30,7 @@ Chains = Callable[..., list[Rates]]
 POOLS = (8, 24, 48)  # steps that are looked at together where observations are noisy; more while a law does not reach the noise
 ALONG = 2e-4  # of a response's spread: what looking along a step is itself off by
 DONE = 1e-6  # an error below which no rival needs to be tried
+MANY_OPEN = 0.02  # more steps than this that stay unexplained are a region rather than events
 SHORT_SUM = 3  # constants per coordinate up to which coupled coordinates need no chain
 PRODUCTS, SCANS = 1, 2  # how deep the library of terms is searched
 
@@ -174,6 +175,11 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
         return []
     rates = rates_of(reading, wanted, best, data.memory, empirical=not exact and not along)
     evidence = rivals_of(reading, data, rates, "sums", left, exact=exact)
+    if exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and left() > 0:
+        search.say("sums of terms that hold in a region")
+        wanted, choices = _choices(reading, data, space, along, SCANS, every=True)
+        rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
+        evidence += rivals_of(reading, data, rates, "sums", left, exact=all(options[0].exact for options in choices))
     for pool in POOLS[1:] if data.noisy else ():
         if left() < 0 or not evidence or ranked(evidence)[0].error <= CONSISTENT * expected_error(ranked(evidence)[0]):
             break
@@ -199,9 +205,13 @@ def _total(choices: Sequence[Sequence[Choice]]) -> float:
 
 
 def _choices(
-    reading: Reading, data: Experience, space: ActionSpace, along: bool, deepest: int, pool: int = POOLS[0]
+    reading: Reading, data: Experience, space: ActionSpace, along: bool, deepest: int, pool: int = POOLS[0], *, every: bool = False
 ) -> tuple[list[Response], list[list[Choice]]]:
-    """For every response its choices of terms; where observations are noisy, over windows of so many steps."""
+    """For every response its choices of terms; where observations are noisy, over windows of so many steps.
+
+    With `every`, rows that a flexible fit would set aside are to be explained, too: a region may look like events.
+    """
+    kept = ~at_edges(data.rows) if every else None
     samples = samples_for(reading, data.rows, along)
     wanted = responses(reading, data.rows, data.rounding)
     if along:
@@ -210,7 +220,7 @@ def _choices(
     for k, response in enumerate(wanted):
         options = []
         if not response.noisy:
-            options = sums_of(reading, data.rows, response, space, data.memory, samples, deepest=deepest)
+            options = sums_of(reading, data.rows, response, space, data.memory, samples, kept, deepest=deepest)
             response = response._replace(noisy=_noise_of(response, options[0], samples, data))
         usable = usual_rows(response.target, data.rows, response.floor)
         windows = samples_in_windows(samples, data.rows, usable, pool)
