@@ -363,6 +363,7 @@ def discs(rng):
 
 
 ZOO = (
-    first_order, unicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, springs_between, regional, clip, stop, bounce, soft_stop,
-    burning_mass, action_table, even_table, pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
+    first_order, unicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, springs_between, regional, clip, stop,
+    bounce, soft_stop, burning_mass, action_table, even_table, pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat,
+    substeps, geared, hill, discs,
 )  # fmt: skip

@@ -86,7 +86,8 @@ def read_fields(
     step, weight, integrator = _time_step(trajectories, candidates, pairs, dt)
     if pairs:
         worst = max(pair.left for pair in pairs)
-        found = f"dt = {step:.6g}{' (given)' if dt else ''}, weight of the old velocity {weight:.3f}: {integrator}; rest {worst:.1g} of the motion"
+        given_dt = " (given)" if dt else ""
+        found = f"dt = {step:.6g}{given_dt}, weight of the old velocity {weight:.3f}: {integrator}; rest {worst:.1g} of the motion"
     else:
         found = ""
 
@@ -368,7 +369,8 @@ def _place_rest(
         if memory:
             speed = maker.velocity(None, name)
             ends.append(Coordinate(name, candidate.columns, candidate.angle, speed, None, candidate.wraps, candidate.turn_from))
-            why = f"goes on moving as it moved before ({remembered:.2g} of the spread of its change is left, {predictable:.2g} without); no column is its velocity"
+            left = f"{remembered:.2g} of the spread of its change is left, {predictable:.2g} without"
+            why = f"goes on moving as it moved before ({left}); no column is its velocity"
         else:
             ends.append(Coordinate(name, candidate.columns, candidate.angle, None, None, candidate.wraps, candidate.turn_from))
             why = "evolves, and no column is its velocity"

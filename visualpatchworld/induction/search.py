@@ -119,8 +119,10 @@ def search_dynamics(
     best = evidence[0]
     verdict, why = judge(evidence)
     if not evolving:
-        verdict, why = "unexplained", "No field evolves in a way that could be predicted: " + "; ".join(
-            f"{field.name}: {field.evidence}" for field in reading.fields
+        verdict, why = (
+            "unexplained",
+            "No field evolves in a way that could be predicted: "
+            + "; ".join(f"{field.name}: {field.evidence}" for field in reading.fields),
         )
     return Found(best.reading, best.draft, tuple(evidence), verdict, why, time.monotonic() - began)
 
