@@ -133,7 +133,7 @@ def _products(reading: Reading, own: Coordinate, inputs, turning, spans, wide) -
 
 def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide) -> list[Term]:
     terms = list(shaped)
-    q, v = f"state.{own.name}", f"state.{own.velocity}"
+    v = f"state.{own.velocity}"
     for turn in [own] if own in turning else []:
         for s in shaped:
             if s.grid and s.law in ("saturation", "dead zone"):

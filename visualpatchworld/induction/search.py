@@ -101,7 +101,7 @@ def search_dynamics(
         evidence = ranked([*evidence, *found])
         if _settled(evidence) or left() < seconds / 4:
             break
-    short = bool(evidence) and evidence[0].constants <= SHORT_SUM * len(reading.coordinates)
+    short = bool(evidence) and _constants_of_rates(evidence[0]) <= SHORT_SUM * len(reading.coordinates)
     if chains is not None and not (_settled(evidence) and (short or not coupled)) and left() > 0:
         say("chains of slides and hinges")
         for version in _versions(reading):
@@ -143,6 +143,10 @@ def _settled(evidence: Sequence[Evidence]) -> bool:
     if best.experience.noisy:
         return best.error <= CONSISTENT * expected_error(best)
     return best.error < GOOD / 100
+
+
+def _constants_of_rates(evidence: Evidence) -> int:
+    return evidence.constants - sum(len(limit.numbers) for limit in evidence.limits)
 
 
 def _versions(reading: Reading) -> list[Reading]:
