@@ -10,7 +10,7 @@ from visualpatchworld.induction.chains import ChainFit, fit_chains, propose_chai
 from visualpatchworld.induction.draft import cut, normalised_errors, predict
 from visualpatchworld.induction.lagrange import Term
 from visualpatchworld.induction.motion import assemble
-from visualpatchworld.induction.reading import Coordinate, Integrator, Reading
+from visualpatchworld.induction.reading import Coordinate, FieldRole, Integrator, Reading
 from visualpatchworld.induction.settle import roll_columns
 from visualpatchworld.laws import chain as laws
 
@@ -116,7 +116,9 @@ def drawn(rng, rods: int, *, cart: bool = False, gravity: bool = True, damping: 
 def reading_of(size: int, slides: int, integrator: Integrator = "rk4") -> Reading:
     names = [f"cart_{i}" if i < slides else f"rod_{i}" for i in range(size)]
     coordinates = tuple(Coordinate(n, (i,), i >= slides, f"{n}_speed", size + i) for i, n in enumerate(names))
-    return Reading((), coordinates, dt=DT, integrator=integrator)
+    fields = [FieldRole(c.name, "coordinate", c.name, "") for c in coordinates]
+    fields += [FieldRole(f"{c.name}_speed", "velocity", c.name, "") for c in coordinates]
+    return Reading(tuple(fields), coordinates, dt=DT, integrator=integrator)
 
 
 def episodes_of(places, speeds) -> list[np.ndarray]:
