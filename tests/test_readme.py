@@ -32,7 +32,7 @@ def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 def test_the_program_shown_is_the_one_that_was_induced():
-    text = (README.parent / "programs" / "tworoom" / "world_model.py").read_text(encoding="utf-8")
+    text = (README.parent / "programs" / "worlds" / "Pendulum-v1" / "world_model.py").read_text(encoding="utf-8")
     assert text[text.index("from typing") :] in README.read_text(encoding="utf-8")
 
 

@@ -65,7 +65,7 @@ class Discovery:
 
     def __str__(self) -> str:
         """The verdict, the laws, the errors, and what is known of reward and end, a line each."""
-        lines = [f"{self.world}: {self.verdict} ({self.why})"]
+        lines = [f"{self.world}: {self.verdict} ({self.why.rstrip('.')})"]
         lines += [f"  {law} of {', '.join(bodies)}" for law, bodies in self.found.draft.laws]
         lines += [f"  normalised error after {h} steps, held out: median {row['median']:.2g}" for h, row in self.errors.items()]
         lines += [f"  reward: {self.reward.why}", f"  end: {self.ends.why}"]
@@ -192,7 +192,10 @@ def write(world: World, found: Found, reward: Reward, ends: Ends, errors: Mappin
 
 
 def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]]) -> str:
-    lines = [f"{world.name}: {found.draft.name}.", ""]
+    laws = ", ".join(f"{law} ({', '.join(bodies)})" for law, bodies in dict.fromkeys(found.draft.laws))
+    lines = [f"{world.name}: {laws or found.draft.name}.", ""]
+    if found.draft.empirical or found.verdict == "unexplained":
+        lines += ["EMPIRICAL: no law explains this world; what follows is the best sum of terms, and may be wrong anywhere.", ""]
     lines.append(f"Verdict: {found.verdict}; {found.why.rstrip('.')}.")
     if errors:
         medians = ", ".join(f"{row['median']:.2g} after {horizon}" for horizon, row in errors.items())
