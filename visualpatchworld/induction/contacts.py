@@ -19,7 +19,7 @@ OPPOSITE = 0.98  # how closely two pushes must be opposite, as a correlation
 def contacts(
     reading: Reading, rows: Rows, given: Float[np.ndarray, "N S"], off: Float[np.ndarray, "N S"], tolerance: Float[np.ndarray, " S"]
 ) -> list[Limit]:
-    """Limits that push two bodies apart when they are near and closing in; bodies are told by pushes that are opposite."""
+    """Limits that drive two bodies apart when they are near and closing in; bodies are told by pushes that are opposite."""
     moving = [c for c in reading.coordinates if c.velocity is not None and not c.angle]
     column = {name: k for k, name in enumerate(rows.names)}
     partners = []
