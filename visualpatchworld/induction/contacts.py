@@ -19,7 +19,7 @@ OPPOSITE = 0.98  # how closely two pushes must be opposite, as a correlation
 def contacts(
     reading: Reading, rows: Rows, given: Float[np.ndarray, "N S"], off: Float[np.ndarray, "N S"], tolerance: Float[np.ndarray, " S"]
 ) -> list[Limit]:
-    """Limits that push two bodies apart when they are near and closing in; bodies are told by pushes that are opposite."""
+    """Limits that drive two bodies apart when they are near and closing in; bodies are told by pushes that are opposite."""
     moving = [c for c in reading.coordinates if c.velocity is not None and not c.angle]
     column = {name: k for k, name in enumerate(rows.names)}
     partners = []
@@ -52,13 +52,13 @@ def _collisions(firsts: list[Coordinate], seconds: list[Coordinate], rows: Rows,
         far = np.linalg.norm(gap, axis=-1)
         normal = gap / np.maximum(far, 1e-12)[:, None]
         closing = np.sum([(given[:, a] - given[:, b]) * normal[:, n] for n, (a, b) in enumerate(speeds)], axis=0)
-        push_one = np.sum([-off[:, a] * normal[:, n] for n, (a, _) in enumerate(speeds)], axis=0)
-        push_two = np.sum([off[:, b] * normal[:, n] for n, (_, b) in enumerate(speeds)], axis=0)
+        lost = np.sum([-off[:, a] * normal[:, n] for n, (a, _) in enumerate(speeds)], axis=0)
+        gained = np.sum([off[:, b] * normal[:, n] for n, (_, b) in enumerate(speeds)], axis=0)
         met = hit & (closing > 0)
         if met.sum() < LEAST_ROWS:
             continue
-        one = robust_fit(closing[met][:, None], push_one[met])
-        two = robust_fit(closing[met][:, None], push_two[met])
+        one = robust_fit(closing[met][:, None], lost[met])
+        two = robust_fit(closing[met][:, None], gained[met])
         apart = ~hit & (closing > 0)
         if one.coefficients[0] <= 0 or two.coefficients[0] <= 0 or not apart.any():
             continue

@@ -89,7 +89,7 @@ def shaped_drives(space: ActionSpace, delay: Delay) -> list[Term]:
         terms.append(Term(f"({code} - {clipped})", "dead zone", label, 2.0, (code,), parts, inner_label=f"{label}_DEAD"))
         terms.append(Term(f"{code} * np.abs({code})", "drive", f"{label}_SQUARE", 1.3, (code,)))
         terms.append(Term(f"{code} ** 2", "drive", f"{label}_SQUARE", 1.2, (code,)))
-        terms.append(Term(f"{code} ** 3", "drive", f"{label}_CUBE", 1.3, (code,)))
+        terms.append(Term(f"{code} ** 3", "drive", f"{label}_THIRD", 1.3, (code,)))
         terms.append(Term(f"np.sign({code}) * np.sqrt(np.abs({code}))", "drive", f"{label}_ROOT", 1.4, (code,)))
         terms.append(Term(f"np.abs({code})", "drive", f"{label}_SIZE", 1.3, (code,)))
         if reach < 1.5:
