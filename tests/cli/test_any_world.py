@@ -1,0 +1,88 @@
+"""The verbs take worlds that nobody told them of: an environment, and a log."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cli.conftest import Vpw
+
+PENDULUM = "Pendulum-v1"
+
+
+@pytest.fixture(scope="module")
+def induced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pendulum")
+    done = [sys.executable, "-m", "visualpatchworld", "induce", PENDULUM, "--out", str(folder), "--seed", "3"]
+    subprocess.run(done, check=True, capture_output=True)
+    return folder
+
+
+def told_by(vpw: Vpw, *arguments: object, code: int = 0) -> dict[str, Any]:
+    """The JSON that a command prints."""
+    stopped, out, err = vpw.run(*arguments, "--json")
+    assert (stopped or 0) == code, err
+    return json.loads(out)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A mass on a spring with constants drawn anew."""
+    rng = np.random.default_rng()
+    stiffness, loss, gain = rng.uniform((4.0, 0.1, 1.0), (16.0, 1.0, 5.0))
+    observations, actions = np.zeros((6, 81, 2)), rng.uniform(-1, 1, (6, 80, 1))
+    observations[:, 0] = rng.normal(size=(6, 2))
+    for t in range(80):
+        place, speed = observations[:, t].T
+        speed = speed + 0.05 * (-stiffness * place - loss * speed + gain * actions[:, t, 0])
+        observations[:, t + 1] = np.stack([place + 0.05 * speed, speed], axis=1)
+    path = tmp_path_factory.mktemp("log") / "spring.npz"
+    np.savez(path, observations=observations, actions=actions, names=np.array(["place", "speed"]))
+    return path
+
+
+def test_look_tells_what_the_fields_are(vpw: Vpw):
+    told = told_by(vpw, "look", PENDULUM)
+    assert [field["role"] for field in told["fields"]] == ["cos", "sin", "velocity"]
+    assert told["dt"] == pytest.approx(0.05)
+    assert all(field["evidence"] for field in told["fields"])
+
+
+def test_an_environment_is_explained(induced: Path):
+    record = json.loads((induced / "induction.json").read_text(encoding="utf-8"))
+    assert record["verdict"] == "explained"
+    assert record["env_steps"] <= 2000
+    assert record["normalised_error"]["25"]["median"] < 1e-4
+    assert record["reward"]["left"] < 1e-4
+    assert "def reward(state, action, next_state):" in (induced / "world_model.py").read_text(encoding="utf-8")
+
+
+def test_a_log_is_explained_and_its_program_rolls_out_along_it(vpw: Vpw, log: Path, tmp_path: Path):
+    told = told_by(vpw, "induce", str(log), "--out", str(tmp_path))
+    assert told["verdict"] == "explained" and told["env_steps"] == 0
+    errors = told_by(vpw, "rollout", str(tmp_path / "world_model.py"), "--traces", str(log), "--horizon", "25")["normalised_error"]
+    assert errors["25"]["median"] < 1e-3
+
+
+def test_a_log_of_noise_is_unexplained_and_says_so(vpw: Vpw, tmp_path: Path):
+    rng = np.random.default_rng()
+    path = tmp_path / "noise.npz"
+    np.savez(path, observations=rng.normal(size=(5, 61, 2)), actions=rng.normal(size=(5, 60, 1)))
+    told = told_by(vpw, "induce", str(path), "--out", str(tmp_path / "out"), code=3)
+    assert told["verdict"] == "unexplained" and told["why"]
+    assert "EMPIRICAL" in (tmp_path / "out" / "world_model.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("world", ["Pendulm-v1", "dmc:cartpol/swingup", "nowhere.csv", "minari:none/such-v0"])
+def test_what_is_no_world_is_told_in_a_sentence(vpw: Vpw, world: str, tmp_path: Path):
+    sentence = vpw.refused("induce", world, "--out", str(tmp_path / "out"))
+    assert sentence.endswith(".") and "Traceback" not in sentence
+
+
+def test_a_reward_is_planned_for(vpw: Vpw, induced: Path):
+    told = told_by(vpw, "plan", PENDULUM, "--program", str(induced / "world_model.py"), "--task", "reward", "--episodes", "1")
+    assert told["return_mean"] > told["random_return"]
+    assert {"return_std", "n", "zero_return", "planner", "seconds_per_step_median", "env_steps"} <= set(told)
