@@ -18,8 +18,7 @@ from recovery import off
 
 from visualpatchworld.domain import load_domain
 from visualpatchworld.induction.fit import descend
-from visualpatchworld.induction.loss import Loss, Model, Trial, motion_weights, softness
-from visualpatchworld.induction.stages import Stage
+from visualpatchworld.induction.loss import Loss, Model, Stage, Trial, motion_weights, softness
 from visualpatchworld.induction.windows import cut_windows, recordings_of
 from visualpatchworld.program.source import unfitted
 from visualpatchworld.trace.collect import collect

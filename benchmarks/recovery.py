@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from visualpatchworld.cli._compiled import keep_compiled
+from visualpatchworld.cli._compute import keep_compiled
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, build
 from visualpatchworld.induction.blackbox import black_box

@@ -62,8 +62,8 @@ def measure(workload: Workload, program_only: bool, repeats: int) -> dict[str, A
     import jax
 
     from visualpatchworld.plan.scorer import InducedScorer
-    from visualpatchworld.program.batch import compile_rollouts, spread_over_cores
     from visualpatchworld.program.program import Program
+    from visualpatchworld.program.rollout import compile_rollouts, spread_over_cores
 
     cores = len(os.sched_getaffinity(0))
     spread_over_cores(cores)

@@ -44,12 +44,12 @@ def make_workload(name: str, program: Path) -> Workload:
     """The workload of a domain, from the first task of a few episodes of its own policy."""
     import numpy as np
 
-    from visualpatchworld.bench.task import draw_tasks
     from visualpatchworld.domain import load_domain
+    from visualpatchworld.paper.task import draw_tasks
     from visualpatchworld.plan.shooting import Shooting, cut_macros
     from visualpatchworld.program.program import load_program
     from visualpatchworld.trace.collect import collect
-    from visualpatchworld.trace.split import for_fitting, for_tasks
+    from visualpatchworld.trace.episode import for_fitting, for_tasks
 
     domain = load_domain(name)
     episodes = list(collect(domain, domain.constants, episodes=EPISODES, seed=SEED))

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from visualpatchworld.domain import Domain, find_domains, load_domain
-from visualpatchworld.registry import register
+from visualpatchworld.domain import Domain, find_domains, load_domain, register
 from visualpatchworld.trace.collect import collect
 from visualpatchworld.trace.episode import Episode
 from visualpatchworld.trace.write import write_traces

@@ -107,7 +107,7 @@ def test_a_domain_of_ones_own_is_found_and_understood(tmp_path: Path):
 @pytest.fixture
 def puck(monkeypatch: pytest.MonkeyPatch) -> Domain:
     monkeypatch.setenv("VPW_DOMAINS", str(EXAMPLES / "own_domain"))
-    from visualpatchworld.registry import register
+    from visualpatchworld.domain import register
 
     register()
     return load_domain("puck")

@@ -6,7 +6,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 import pytest
-from bench.made_results import add, share
+from paper.made_results import add, share
 
 ROOT = Path(__file__).parent.parent
 loader = SourceFileLoader("fill_tables", str(ROOT / "scripts" / "fill_tables"))

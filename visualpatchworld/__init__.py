@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from visualpatchworld.registry import register
+from visualpatchworld.domain import register
 
 if TYPE_CHECKING:
     from visualpatchworld.api import (
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from visualpatchworld.domain import find_domains, load_domain
     from visualpatchworld.errors import VpwError
     from visualpatchworld.plan.reward import evaluate_return
-    from visualpatchworld.program.batch import compile_rollouts
     from visualpatchworld.program.env import as_env, as_vector_env
     from visualpatchworld.program.program import Program
+    from visualpatchworld.program.rollout import compile_rollouts
     from visualpatchworld.world.open import open_world
 
 __version__ = "0.1.0"
@@ -59,7 +59,7 @@ _ELSEWHERE = {
     "VpwError": "errors",
     "as_env": "program.env",
     "as_vector_env": "program.env",
-    "compile_rollouts": "program.batch",
+    "compile_rollouts": "program.rollout",
     "evaluate_return": "plan.reward",
     "find_domains": "domain",
     "load_domain": "domain",

@@ -16,32 +16,27 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.bench.cell import Observe, Score
-from visualpatchworld.bench.evaluation import Evaluation
-from visualpatchworld.bench.film import write_films
-from visualpatchworld.bench.measure import Request, measure, measure_floors
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace, UnknownName, VpwError
 from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.discover import BUDGET, Discovery, discover, given_names
-from visualpatchworld.induction.episodes import induce_from
-from visualpatchworld.induction.errors_by_horizon import ErrorTable, errors_by_horizon
 from visualpatchworld.induction.fields import read_fields
-from visualpatchworld.induction.induce import Induction, choose_form
+from visualpatchworld.induction.induce import Induction, choose_form, induce_from
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.select import Evidence
-from visualpatchworld.induction.windows import recordings_of
+from visualpatchworld.induction.windows import ErrorTable, errors_by_horizon, recordings_of
 from visualpatchworld.output import make_folder
+from visualpatchworld.paper.cell import Observe, Score
+from visualpatchworld.paper.evaluation import Evaluation, Request, measure, measure_floors
+from visualpatchworld.paper.film import write_films
 from visualpatchworld.plan.planner import Situation
 from visualpatchworld.plan.scorer import InducedScorer
 from visualpatchworld.program import program as programs
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.schema import Source
-from visualpatchworld.trace.arrays import Run, episodes_of_arrays
 from visualpatchworld.trace.collect import collect as collected
-from visualpatchworld.trace.episode import Traces
+from visualpatchworld.trace.episode import Run, Traces, episodes_of_arrays, for_fitting, for_tasks
 from visualpatchworld.trace.read import read_traces
-from visualpatchworld.trace.split import for_fitting, for_tasks
 from visualpatchworld.trace.write import write_traces
 from visualpatchworld.world.collect import collect as collect_steps
 from visualpatchworld.world.open import open_world

@@ -1,7 +1,8 @@
-"""What a domain folder offers, and how domains are found: by looking, never by a list of names."""
+"""What a domain folder offers, how domains are found, and each of them as a Gymnasium environment."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import os
@@ -10,9 +11,11 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 
 from visualpatchworld import domains as _bundled
@@ -133,3 +136,31 @@ def _import_folder(name: str, folder: Path) -> None:
         places = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(folder)]
         where = f", {places[-1].filename}:{places[-1].lineno}" if places else ""
         raise BadDomain(f"The domain '{name}' in '{folder}' does not load ({type(error).__name__}: {error}{where}).") from error
+
+
+NAMESPACE = "vpw"
+
+
+def register() -> None:
+    """Make the domains that can be found known to `gymnasium.make`; calling it again adds what is new."""
+    for name, folder in find_domains().items():
+        gym_id = _gym_id(folder)
+        if gym_id is not None and f"{NAMESPACE}/{gym_id}" not in gym.registry:
+            gym.register(f"{NAMESPACE}/{gym_id}", entry_point=partial(_make, name), order_enforce=False)
+
+
+def _make(name: str, render_mode: str = "rgb_array", **vary: object) -> Simulator:
+    simulator = load_domain(name).make(vary)
+    simulator.render_mode = render_mode
+    return simulator
+
+
+def _gym_id(folder: Path) -> str | None:
+    # Read, not imported: importing a domain loads its engine, and MuJoCo's fixes how it draws.
+    try:
+        tree = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return None  # whoever asks for the domain is told what is wrong
+    keywords = (node for node in ast.walk(tree) if isinstance(node, ast.keyword))
+    values = (keyword.value for keyword in keywords if keyword.arg == "gym_id")
+    return next((value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)), None)

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from baselines.conftest import BROKEN, CHATTER, NO_DRAG, RIGHT, STAYS
 from cli.conftest import Vpw
+from paper.baselines.conftest import BROKEN, CHATTER, NO_DRAG, RIGHT, STAYS
 from scripted_server import scripted
 
 FILES = ("search.json", "world_model.py")

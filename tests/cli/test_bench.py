@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 import toy_program
-from baselines.conftest import CHATTER, RIGHT
 from cli.conftest import Vpw
+from paper.baselines.conftest import CHATTER, RIGHT
 from scripted_server import scripted
 
-from visualpatchworld.bench import jobs
-from visualpatchworld.bench.suite import SUITES
 from visualpatchworld.cli import build_app
 from visualpatchworld.errors import VpwError, WorkerFailed
+from visualpatchworld.paper import jobs
+from visualpatchworld.paper.suite import SUITES
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from bench.made_results import add, add_floors
 from cli.conftest import Vpw
+from paper.made_results import add, add_floors
 from report.made_run import make_run
 from toy_program import RIGHT
 

@@ -7,7 +7,7 @@ import numpy as np
 from cli.conftest import Vpw
 from toy_program import OBEYS, RIGHT
 
-from visualpatchworld.bench.results import read_results
+from visualpatchworld.paper.results import read_results
 
 
 def test_a_program_is_measured_and_kept_among_the_results(vpw: Vpw, toy_file: Path):

@@ -9,8 +9,8 @@ import pytest
 from cli.conftest import Vpw
 from toy_program import RIGHT
 
-from visualpatchworld.bench.jobs import Source
-from visualpatchworld.bench.suite import cells, find_suite
+from visualpatchworld.paper.jobs import Source
+from visualpatchworld.paper.suite import cells, find_suite
 from visualpatchworld.program import sandbox, sandbox_rollouts
 
 

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from bench.made_results import add, share
 from cli.conftest import Vpw
+from paper.made_results import add, share
 from report.made_run import make_run
 
 

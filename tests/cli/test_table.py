@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from bench.made_results import add, share
 from cli.conftest import Vpw
+from paper.made_results import add, share
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ import pytest
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, PushTConstants, build
-from visualpatchworld.induction.errors_by_horizon import predict
-from visualpatchworld.induction.windows import Windows, cut_windows, recordings_of
+from visualpatchworld.induction.windows import Windows, cut_windows, predict, recordings_of
 from visualpatchworld.program.source import emit
 from visualpatchworld.trace.collect import collect
 

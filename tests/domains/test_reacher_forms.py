@@ -11,7 +11,7 @@ from visualpatchworld.domains.reacher.settings import PROBE_TOLERANCES
 from visualpatchworld.domains.reacher.simulator import STEP_S, SUBSTEPS, ReacherConstants, build_model
 from visualpatchworld.graphics import mujoco
 from visualpatchworld.induction.fit import fit
-from visualpatchworld.induction.stages import search_over
+from visualpatchworld.induction.loss import search_over
 from visualpatchworld.induction.windows import Windows
 from visualpatchworld.program.program import Backend, Program
 from visualpatchworld.program.source import emit, unfitted

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-from bench.made_results import add, add_exhibit, add_floors
+from paper.made_results import add, add_exhibit, add_floors
 from report.made_run import TEXT, induction, make_run
 
 from visualpatchworld.domain import load_domain

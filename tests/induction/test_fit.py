@@ -6,7 +6,7 @@ import pytest
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.induction.fit import Fit, fit
-from visualpatchworld.induction.stages import quick_search_over, search_over
+from visualpatchworld.induction.loss import quick_search_over, search_over
 from visualpatchworld.induction.windows import (
     Recording,
     Windows,

@@ -9,11 +9,10 @@ import pytest
 from report.made_run import make_run
 from rich.console import Console
 
-from visualpatchworld.cli._evidence import candidates_table
-from visualpatchworld.induction.refutation import Refutation, refutation
-from visualpatchworld.induction.select import Verdict
-from visualpatchworld.report.evidence import evidence_of
-from visualpatchworld.report.record import read_induction
+from visualpatchworld.cli._results import candidates_table
+from visualpatchworld.induction.select import Refutation, Verdict, refutation
+from visualpatchworld.paper.induction_record import read_induction
+from visualpatchworld.report.sections import evidence_of
 
 TOLERANCES = {"finger_m": 0.002, "joint_rad": 0.5}
 # Raw magnitudes mislead: the fingertip is 20 times its tolerance off, the joints 1.2 times, and of the speed nothing is asked.

@@ -7,7 +7,7 @@ from plan.truths import ACROBOT, CARTPOLE, MOUNTAIN_CAR, MOUNTAIN_CAR_CONTINUOUS
 from visualpatchworld.plan.candidates import ReturnPlanner
 from visualpatchworld.plan.reward import CannotPlan, choose_planner, evaluate_return
 from visualpatchworld.plan.track import tracker
-from visualpatchworld.program.imagined import imagine
+from visualpatchworld.program.env import imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.open import open_world
 

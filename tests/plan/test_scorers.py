@@ -12,7 +12,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.plan.cem import CEM, cem_search
 from visualpatchworld.plan.planner import Situation
 from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, RolloutScorer
-from visualpatchworld.program.batch import compile_rollouts
+from visualpatchworld.program.rollout import compile_rollouts
 from visualpatchworld.simulator import Simulator
 
 STATE = np.array([0.2, -0.1])

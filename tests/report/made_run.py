@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bench.made_results import add, add_floors
+from paper.made_results import add, add_floors
 from toy_program import RIGHT
 
 from visualpatchworld.domain import load_domain

@@ -10,7 +10,7 @@ from pathlib import Path
 import imageio.v3 as iio
 import numpy as np
 import pytest
-from bench.made_results import add, share
+from paper.made_results import add, share
 from report.made_run import make_run
 
 from visualpatchworld.report.paper import write_paper

@@ -4,14 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
-from bench.made_results import add, add_floors, share
 from matplotlib.figure import Figure
+from paper.made_results import add, add_floors, share
 
-from visualpatchworld.bench.figures import find_figures
-from visualpatchworld.bench.render import as_html
-from visualpatchworld.bench.results import NoResults
-from visualpatchworld.bench.table import Column, Entry, Section, Table, quote
-from visualpatchworld.bench.tables import find_tables
+from visualpatchworld.paper.figures import find_figures
+from visualpatchworld.paper.render import as_html
+from visualpatchworld.paper.results import NoResults
+from visualpatchworld.paper.table import Column, Entry, Section, Table, quote
+from visualpatchworld.paper.tables import find_tables
 from visualpatchworld.report.paper import LARGEST_DRAWING, drawn, write_paper
 
 

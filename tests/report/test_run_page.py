@@ -7,11 +7,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from bench.made_results import add
+from paper.made_results import add
 from report.made_run import TEXT, induction, make_run
 
-from visualpatchworld.bench.cell import BadResults
 from visualpatchworld.errors import UnknownName
+from visualpatchworld.paper.cell import BadResults
 from visualpatchworld.report import film
 from visualpatchworld.report.run import NoRun
 from visualpatchworld.report.run_page import write_report

@@ -8,13 +8,12 @@ import pytest
 from toy_program import RIGHT
 
 import visualpatchworld as vpw
-from visualpatchworld.bench.measure import Request
 from visualpatchworld.cli import main
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.induction.windows import Recording, split_recordings
-from visualpatchworld.trace.episode import Episode
-from visualpatchworld.trace.split import for_fitting, for_tasks
+from visualpatchworld.paper.evaluation import Request
+from visualpatchworld.trace.episode import Episode, for_fitting, for_tasks
 
 TOO_FEW = "cannot be split into some to fit to and others to test on; at least 3 are needed"
 

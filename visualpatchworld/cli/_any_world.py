@@ -171,7 +171,7 @@ def plan(world: World, program: Path, episodes: int, seed: int, as_json: bool, *
 
 def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_world: int = 0) -> dict[str, Any]:
     """The report of planned episodes, beside random and zero actions on the same starts."""
-    from visualpatchworld.cli._compiled import keep_compiled
+    from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.plan.reward import evaluate_return
     from visualpatchworld.program.program import Program, read_program
 

@@ -28,13 +28,13 @@ def acquire(
 
     Example: vpw acquire DOMAIN --program world_model.py --sketch FORM --out better.py
     """
-    from visualpatchworld.bench import acquire as stage
-    from visualpatchworld.cli._compiled import keep_compiled
+    from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.output import write_text
+    from visualpatchworld.paper import acquire as stage
     from visualpatchworld.program.program import load_program
     from visualpatchworld.trace.collect import collect
+    from visualpatchworld.trace.episode import for_fitting
     from visualpatchworld.trace.read import read_traces
-    from visualpatchworld.trace.split import for_fitting
 
     keep_compiled(all_cores=True)
     world = load_domain(domain)

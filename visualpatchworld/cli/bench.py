@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualpatchworld.bench.suite import SUITES
 from visualpatchworld.cli._options import MOST, AsJson
 from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.domain import find_domains
 from visualpatchworld.errors import UnknownName, VpwError, WorkerFailed
+from visualpatchworld.paper.suite import SUITES
 
 if TYPE_CHECKING:
-    from visualpatchworld.bench.jobs import Source, Writer
+    from visualpatchworld.paper.jobs import Source, Writer
 
 # A fifth of these holds the tasks, and 50 of them the training episodes that are fitted to.
 EPISODES, SEED = 62, 1
@@ -41,11 +41,11 @@ def bench(
 
     Example: vpw bench smoke --out runs/bench
     """
-    from visualpatchworld.baselines.record import PROGRAM
-    from visualpatchworld.bench.jobs import Job, Source, Writer, run_jobs
-    from visualpatchworld.bench.kept import kept_reports
-    from visualpatchworld.bench.suite import cells, exhibits, find_suite, sources
     from visualpatchworld.output import make_folder
+    from visualpatchworld.paper.baselines.record import PROGRAM
+    from visualpatchworld.paper.jobs import Job, Source, Writer, run_jobs
+    from visualpatchworld.paper.kept import kept_reports
+    from visualpatchworld.paper.suite import cells, exhibits, find_suite, sources
 
     chosen, found = find_suite(suite), find_domains()
     names = domain or list(found)
@@ -92,7 +92,7 @@ def bench(
 
 def _only(found: Sequence[Source], rivals: Sequence[str] | None) -> list[Source]:
     """The sources without the baselines that were not asked for."""
-    from visualpatchworld.baselines.run import find_method
+    from visualpatchworld.paper.baselines.run import find_method
 
     for name in rivals or ():
         find_method(name)
@@ -101,7 +101,7 @@ def _only(found: Sequence[Source], rivals: Sequence[str] | None) -> list[Source]
 
 def _make(wanted: Sequence[Source], writer: Writer | None, logs: Path) -> tuple[list[str], list[WorkerFailed]]:
     """Collect episodes and make programs where they are missing; what there is nobody to write for, and what failed."""
-    from visualpatchworld.bench.jobs import run_job
+    from visualpatchworld.paper.jobs import run_job
 
     unwritten = [source.title for source in wanted if not source.is_made and source.making(writer) is None]
     if unwritten:

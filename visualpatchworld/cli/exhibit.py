@@ -37,9 +37,9 @@ def exhibit(
 
     Example: vpw exhibit rollout DOMAIN --program world_model.py --traces episodes.h5 --results runs/bench
     """
-    from visualpatchworld.bench.exhibits import find_exhibits, measure_exhibit, write_exhibit
-    from visualpatchworld.bench.programs import MethodProgram, find_programs
-    from visualpatchworld.bench.subject import Subject
+    from visualpatchworld.paper.exhibit import Subject
+    from visualpatchworld.paper.exhibits import find_exhibits, measure_exhibit, write_exhibit
+    from visualpatchworld.paper.suite import MethodProgram, find_programs
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
 

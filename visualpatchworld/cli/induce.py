@@ -59,15 +59,13 @@ def induce(
     Example: vpw induce DOMAIN --out runs/DOMAIN
     """
     from visualpatchworld.cli import _any_world
-    from visualpatchworld.cli._compiled import keep_compiled
-    from visualpatchworld.cli._evidence import evidence_table, unexplained_line
-    from visualpatchworld.cli._program import program_table
-    from visualpatchworld.induction.episodes import check_view, induce_from
-    from visualpatchworld.induction.induce import summary
+    from visualpatchworld.cli._compute import keep_compiled
+    from visualpatchworld.cli._results import evidence_table, program_table, unexplained_line
+    from visualpatchworld.induction.induce import check_view, induce_from, summary
     from visualpatchworld.output import make_folder, write_text, writing
     from visualpatchworld.trace.collect import collect
+    from visualpatchworld.trace.episode import for_fitting
     from visualpatchworld.trace.read import read_traces
-    from visualpatchworld.trace.split import for_fitting
 
     if not _any_world.is_domain(world):
         finite((seconds, *(() if dt is None else (dt,))))

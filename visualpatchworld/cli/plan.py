@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.bench.cell import Observe
 from visualpatchworld.cli._options import LARGEST_SEED, MOST, AsJson, InSandbox, Unfiltered, Vary, WorldName, changes
 from visualpatchworld.cli._show import progress, show
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
+from visualpatchworld.paper.cell import Observe
 
 # Episodes that tasks are drawn from when no file is given; a seed that nobody is likely to have collected training episodes with.
 TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
@@ -60,13 +60,12 @@ def plan(
 
     Example: vpw plan DOMAIN --program world_model.py
     """
-    from visualpatchworld.baselines.written import read_written
-    from visualpatchworld.bench.measure import Request
     from visualpatchworld.cli import _any_world
-    from visualpatchworld.cli._compiled import keep_compiled
-    from visualpatchworld.cli._planned import planned
-    from visualpatchworld.cli._success import success_list
+    from visualpatchworld.cli._compute import keep_compiled
+    from visualpatchworld.cli._results import planned, success_list
     from visualpatchworld.output import make_folder
+    from visualpatchworld.paper.baselines.record import read_written
+    from visualpatchworld.paper.evaluation import Request
     from visualpatchworld.plan.scorer import RolloutScorer
     from visualpatchworld.program.program import load_program
     from visualpatchworld.program.sandbox_rollouts import sandboxed_rollouts

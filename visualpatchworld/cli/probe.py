@@ -20,8 +20,8 @@ def probe(domain: DomainName, seed: Seed = 0, vary: Vary = None, thorough: Thoro
     """
     import numpy as np
 
-    from visualpatchworld.cli._compiled import keep_compiled
-    from visualpatchworld.cli._evidence import evidence_table, unexplained_line
+    from visualpatchworld.cli._compute import keep_compiled
+    from visualpatchworld.cli._results import evidence_table, unexplained_line
     from visualpatchworld.induction.blackbox import black_box
     from visualpatchworld.induction.induce import choose_form, evidence_rows
 

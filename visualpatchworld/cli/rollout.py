@@ -37,10 +37,8 @@ def rollout(
     import numpy as np
 
     from visualpatchworld.cli import _any_world
-    from visualpatchworld.cli._program import errors_table
-    from visualpatchworld.cli._success import stops_line
-    from visualpatchworld.induction.errors_by_horizon import errors_foreseen, predict
-    from visualpatchworld.induction.windows import recordings_of
+    from visualpatchworld.cli._results import errors_table, stops_line
+    from visualpatchworld.induction.windows import errors_foreseen, predict, recordings_of
     from visualpatchworld.program.program import Program, load_program, read_program
     from visualpatchworld.program.sandbox_rollouts import sandboxed_rollouts
     from visualpatchworld.trace.read import read_traces

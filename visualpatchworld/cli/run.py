@@ -41,14 +41,11 @@ def run(
 
     Example: vpw run DOMAIN --out runs/DOMAIN
     """
-    from visualpatchworld.bench.measure import Request
     from visualpatchworld.cli import _any_world
-    from visualpatchworld.cli._compiled import keep_compiled
-    from visualpatchworld.cli._evidence import candidates_table, unexplained_sentence
-    from visualpatchworld.cli._planned import planned
-    from visualpatchworld.cli._program import program_table
-    from visualpatchworld.cli._success import success_list
+    from visualpatchworld.cli._compute import keep_compiled
+    from visualpatchworld.cli._results import candidates_table, planned, program_table, success_list, unexplained_sentence
     from visualpatchworld.output import make_folder
+    from visualpatchworld.paper.evaluation import Request
     from visualpatchworld.program.program import load_program
     from visualpatchworld.report.run_page import write_report
 
@@ -108,7 +105,7 @@ def run(
 
 def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed: int) -> Sequence[Episode]:
     """The episodes in the file where they are those asked for, else new ones, which are then there."""
-    from visualpatchworld.cli._timings import note_seconds
+    from visualpatchworld.cli._compute import note_seconds
     from visualpatchworld.errors import BadTrace
     from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.collect import collect
@@ -131,12 +128,11 @@ def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed:
 def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequence[Episode], seed: int) -> dict[str, Any]:
     """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
     from visualpatchworld import __version__
-    from visualpatchworld.cli._timings import note_seconds, timed
-    from visualpatchworld.induction.episodes import induce_from
-    from visualpatchworld.induction.induce import summary
+    from visualpatchworld.cli._compute import note_seconds, timed
+    from visualpatchworld.induction.induce import induce_from, summary
     from visualpatchworld.output import write_text, writing
     from visualpatchworld.report.run import TIMINGS
-    from visualpatchworld.trace.split import for_fitting
+    from visualpatchworld.trace.episode import for_fitting
 
     path, record = folder / "world_model.py", folder / "induction.json"
     settings = {"version": __version__, "episodes": len(episodes), "seed": seed, "constants": dataclasses.asdict(constants)}

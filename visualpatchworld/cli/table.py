@@ -24,10 +24,10 @@ def table(
 
     Example: vpw table main --results runs/bench
     """
-    from visualpatchworld.bench.render import FORMATS
-    from visualpatchworld.bench.results import read_results
-    from visualpatchworld.bench.tables import make_table
     from visualpatchworld.output import write_text
+    from visualpatchworld.paper.render import FORMATS
+    from visualpatchworld.paper.results import read_results
+    from visualpatchworld.paper.tables import make_table
 
     layout = "json" if as_json else layout
     if layout not in FORMATS:

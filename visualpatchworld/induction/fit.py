@@ -14,6 +14,8 @@ from visualpatchworld.induction.loss import (
     WORST,
     Loss,
     Model,
+    Search,
+    Stage,
     Trial,
     Values,
     log_cost,
@@ -23,7 +25,6 @@ from visualpatchworld.induction.loss import (
     sharpened,
     softness,
 )
-from visualpatchworld.induction.stages import Search, Stage
 from visualpatchworld.induction.windows import Windows
 from visualpatchworld.laws.constant import Constant
 from visualpatchworld.program.program import Program

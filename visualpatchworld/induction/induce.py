@@ -1,4 +1,4 @@
-"""The method on one page: experiments choose the form, rollouts fit its constants, and the program is written down."""
+"""The method on one page for a scene: experiments choose the form, rollouts fit its constants, and the program is written down."""
 
 from __future__ import annotations
 
@@ -13,15 +13,30 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induction.blackbox import BlackBox
-from visualpatchworld.induction.errors_by_horizon import ErrorTable, errors_by_horizon
+from visualpatchworld.errors import VpwError
+from visualpatchworld.induction.blackbox import BlackBox, black_box, pixel_box
 from visualpatchworld.induction.fit import Fit, fit
+from visualpatchworld.induction.loss import search_over
 from visualpatchworld.induction.select import Evidence, select
-from visualpatchworld.induction.stages import search_over
-from visualpatchworld.induction.windows import Recording, beginnings, cut_windows, joined, split_recordings, window_length
+from visualpatchworld.induction.windows import (
+    ErrorTable,
+    Recording,
+    beginnings,
+    cut_windows,
+    errors_by_horizon,
+    joined,
+    recordings_of,
+    recordings_seen,
+    split_recordings,
+    window_length,
+)
 from visualpatchworld.laws.form import Form
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit, unfitted
+from visualpatchworld.scene.calibrate import extractor
+from visualpatchworld.scene.schema import Source
+from visualpatchworld.simulator import Constants
+from visualpatchworld.trace.episode import Episode
 
 VALIDATION_SHARE = 0.2
 NO_ERRORS: Mapping[str, float] = MappingProxyType({})  # of states that are told, not read
@@ -186,3 +201,43 @@ def evidence_rows(evidence: Evidence) -> list[dict[str, Any]]:
         }
         for candidate in evidence.ranked
     ]
+
+
+def check_view(view: Source) -> None:
+    """Refuse a way of seeing that gives no numbers, before any long work begins."""
+    if view == "vlm":
+        raise VpwError("A vision-language model's reading has no numbers to fit to; use the view oracle or tool.")
+
+
+def induce_from(
+    domain: Domain,
+    constants: Constants,
+    episodes: Sequence[Episode],
+    *,
+    view: Source = "oracle",
+    seed: int,
+    sketch: str | None = None,
+    thorough: bool = False,
+    progress: Progress = lambda _: None,
+) -> Induction:
+    """Both levels, on a black box with these constants and on all of these episodes; with `tool`, only pictures are seen of either."""
+    check_view(view)
+    if view == "oracle":
+        box = black_box(domain, constants)
+        return induce(domain, box, recordings_of(episodes), seed=seed, sketch=sketch, thorough=thorough, progress=progress)
+    progress("calibrating")
+    tool = extractor(domain, constants)
+    recordings = []
+    for number, recording in enumerate(recordings_seen(episodes, tool)):
+        progress(f"reading episode {number + 1} of {len(episodes)}")
+        recordings.append(recording)
+    return induce(
+        domain,
+        pixel_box(domain, constants, tool),
+        recordings,
+        reading_errors=tool.errors(domain.quantities),
+        seed=seed,
+        sketch=sketch,
+        thorough=thorough,
+        progress=progress,
+    )

@@ -10,9 +10,8 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.plan.observer import Observer
+from visualpatchworld.plan.observer import Observer, Task
 from visualpatchworld.plan.planner import Planner, Search
-from visualpatchworld.plan.task import Task
 from visualpatchworld.simulator import Simulator
 
 

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.errors import BadGraph
 from visualpatchworld.plan.scorer import Situation
-from visualpatchworld.plan.task import Task
 from visualpatchworld.scene.tool.extractor import Extractor
 from visualpatchworld.simulator import Simulator
 
 NUM_FRAMES = 4  # of the last steps, of which velocities are read
+
+
+@dataclass(frozen=True)
+class Task:
+    """A start and a goal, both as engine states (to be put into a world, or drawn) and as observed states."""
+
+    number: int
+    episode: int
+    step: int
+    start_engine_state: Float[np.ndarray, " E"]
+    start: Float[np.ndarray, " S"]
+    goal_engine_state: Float[np.ndarray, " E"]
+    goal: Float[np.ndarray, " S"]
+    earlier_engine_states: Float[np.ndarray, "B E"]  # the steps before the start, for whoever has to see motion
+    earlier_actions: Float[np.ndarray, "B A"]  # the action taken in each of them
 
 
 class Observer(ABC):

@@ -21,7 +21,7 @@ from visualpatchworld.plan.candidates import (
     to_actions,
     with_tail,
 )
-from visualpatchworld.program.imagined import Imagined
+from visualpatchworld.program.env import Imagined
 from visualpatchworld.world.world import ActionSpace, World
 
 

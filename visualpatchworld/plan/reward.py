@@ -16,7 +16,7 @@ from visualpatchworld.errors import VpwError
 from visualpatchworld.plan.candidates import ReturnPlanner, first_population, rest_units, shifted, to_actions
 from visualpatchworld.plan.return_search import Search, compiled_search, imagined_return, search_in_world
 from visualpatchworld.plan.track import tracker
-from visualpatchworld.program.imagined import Imagined, imagine
+from visualpatchworld.program.env import Imagined, imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.open import open_world
 from visualpatchworld.world.world import World

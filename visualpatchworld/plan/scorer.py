@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from visualpatchworld.plan.planner import Scorer, Scores, Situation
-from visualpatchworld.program.batch import batch_costs
 from visualpatchworld.program.program import Program
+from visualpatchworld.program.rollout import batch_costs
 
 if TYPE_CHECKING:  # a program plans where no engine is installed, too
     from visualpatchworld.domain import Cost

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from visualpatchworld.program.imagined import Imagined
+from visualpatchworld.program.env import Imagined
 
 LEAST_INFLUENCE = 1e-4  # a hidden field that moves an observation less than this per unit is not put right by it
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import imageio.v3 as iio
 from PIL import Image
 
-from visualpatchworld.bench.cell import Cell, Outcome
+from visualpatchworld.paper.cell import Cell, Outcome
 from visualpatchworld.report.page import data_url, in_steps
-from visualpatchworld.report.sent import LARGEST_FILM, NotSent, sent
+from visualpatchworld.report.run import LARGEST_FILM, NotSent, sent
 from visualpatchworld.scene.picture import as_data_url
 
 MOST_CHARACTERS = 12_000_000  # of films in a page; what would go beyond is left out and named

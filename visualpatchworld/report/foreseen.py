@@ -9,13 +9,12 @@ from jaxtyping import Float
 from markupsafe import Markup
 
 from visualpatchworld.domain import Domain
+from visualpatchworld.paper.induction_record import InductionRecord
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.sandbox import Sandbox
 from visualpatchworld.report.chart import Chart, Line, svg
-from visualpatchworld.report.record import InductionRecord
 from visualpatchworld.report.run import NoRun
-from visualpatchworld.trace.episode import Episode, Traces
-from visualpatchworld.trace.split import for_tasks
+from visualpatchworld.trace.episode import Episode, Traces, for_tasks
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from markupsafe import Markup
 
-from visualpatchworld.bench.film import ways_in
 from visualpatchworld.errors import VpwError
+from visualpatchworld.paper.film import ways_in
 from visualpatchworld.report.run import Run
 from visualpatchworld.scene.calibrate import calibration_path, extractor
 from visualpatchworld.scene.picture import as_data_url
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
 from visualpatchworld.scene.tool.part import Sighting
 from visualpatchworld.simulator import FRAME_SIZE_PX
-from visualpatchworld.trace.split import for_tasks
+from visualpatchworld.trace.episode import for_tasks
 
 NUM_HUES = 5  # that the style sheet has for outlines
 RING_PX = 6.0

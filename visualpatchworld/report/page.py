@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from visualpatchworld import __version__
-from visualpatchworld.bench.render import html_text
+from visualpatchworld.paper.render import html_text
 
 HERE = Path(__file__).parent
 REPORT = "report.html"

@@ -10,14 +10,14 @@ from pathlib import Path
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from visualpatchworld.bench.figures import find_figures, make_figure, write_figure
-from visualpatchworld.bench.render import as_html
-from visualpatchworld.bench.results import NoResults, Results, read_results
-from visualpatchworld.bench.tables import find_tables, make_table
 from visualpatchworld.errors import VpwError
 from visualpatchworld.output import write_text
+from visualpatchworld.paper.figures import find_figures, make_figure, write_figure
+from visualpatchworld.paper.render import as_html
+from visualpatchworld.paper.results import NoResults, Results, read_results
+from visualpatchworld.paper.tables import find_tables, make_table
 from visualpatchworld.report.page import REPORT, Written, data_url, render
-from visualpatchworld.report.sent import check_records
+from visualpatchworld.report.run import check_records
 
 LARGEST_DRAWING = 600_000  # bytes of a figure as lines; one with more of them is put in as a picture
 

@@ -12,15 +12,13 @@ from typing import Any
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.output import write_text
-from visualpatchworld.report.evidence import evidence_of
+from visualpatchworld.paper.induction_record import SettingsRecord
 from visualpatchworld.report.film import films_of
 from visualpatchworld.report.foreseen import error_charts, stretch, stretch_charts
-from visualpatchworld.report.listing import coloured, constant_rows
 from visualpatchworld.report.moment import moment
 from visualpatchworld.report.page import REPORT, Written, render
-from visualpatchworld.report.record import SettingsRecord
-from visualpatchworld.report.run import PROGRAM, Run, read_run
-from visualpatchworld.report.sent import LARGEST_JSON, NotSent, sent
+from visualpatchworld.report.run import LARGEST_JSON, PROGRAM, NotSent, Run, read_run, sent
+from visualpatchworld.report.sections import coloured, constant_rows, evidence_of
 from visualpatchworld.strict_json import from_json
 
 Section = Callable[[Run], Any]

@@ -1,7 +1,8 @@
-"""Episodes as values: states, engine states and actions in memory, pictures only when asked for."""
+"""Episodes: in memory, from arrays, and split into those that are fitted to and those that tasks come from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import h5py
 import numpy as np
 from jaxtyping import Float, UInt8
 
+from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
-from visualpatchworld.simulator import Constants
+from visualpatchworld.simulator import Constants, Simulator
 
 
 @dataclass(frozen=True)
@@ -80,3 +82,52 @@ class Traces:
         position = int(np.searchsorted(ends, row, side="right"))
         episode = self.episodes[position]
         return episode, row - int(ends[position]) + len(episode)
+
+
+Run = tuple[Float[np.ndarray, "T+1 S"], Float[np.ndarray, "T A"]]
+
+
+def episodes_of_arrays(domain: Domain, constants: Constants, runs: Iterable[Run]) -> Traces:
+    """Episodes of runs, each the states and the actions between them; engine states are those of a simulator placed in each state."""
+    simulator = domain.simulator(constants)
+    simulator.reset(seed=0)
+    return Traces(None, domain.name, constants, tuple(_episode(domain, simulator, i, run) for i, run in enumerate(runs)))
+
+
+def _episode(domain: Domain, simulator: Simulator, index: int, run: Run) -> Episode:
+    states, actions = (np.asarray(values, dtype=np.float64) for values in run)
+    wanted = (len(states), len(domain.scene.state_space)), (len(states) - 1, domain.layout.action.width)
+    if (states.shape, actions.shape) != wanted:
+        raise BadTrace(
+            f"Run {index}: states of shape {states.shape} and actions of shape {actions.shape}; for {len(states)} states "
+            f"'{domain.name}' takes {wanted[0]} and {wanted[1]}, an action between each two states."
+        )
+    if not (np.isfinite(states).all() and np.isfinite(actions).all()):
+        raise BadTrace(f"Run {index} holds a value that is not finite.")
+    engine_states = []
+    for state in states:
+        simulator.place(state)
+        engine_states.append(simulator.get_state())
+    # The last row's action has no recorded effect.
+    return Episode(index, states, np.array(engine_states), np.vstack([actions, np.zeros(actions.shape[1])]))
+
+
+TEST_SHARE = 0.2
+FEWEST = 3  # one to test on, and two for fitting, which sets one of them aside for validation
+
+
+def for_fitting(episodes: Sequence[Episode]) -> Sequence[Episode]:
+    """All episodes but the last fifth."""
+    return episodes[: -_num_kept(episodes)]
+
+
+def for_tasks(episodes: Sequence[Episode]) -> Sequence[Episode]:
+    """The test episodes, the last fifth and at least one: tasks are drawn from them, and errors measured on them."""
+    return episodes[-_num_kept(episodes) :]
+
+
+def _num_kept(episodes: Sequence[Episode]) -> int:
+    if len(episodes) < FEWEST:
+        counted = "1 episode" if len(episodes) == 1 else f"{len(episodes)} episodes"
+        raise BadTrace(f"{counted} cannot be split into some to fit to and others to test on; at least {FEWEST} are needed.")
+    return max(1, round(TEST_SHARE * len(episodes)))

@@ -1,20 +1,134 @@
-"""Reading traces as users have them: LeWM files, Blosc-compressed, with either episode column, checked before anyone relies on them."""
+"""Trace files as episodes: the columns that a file must have, and reading them."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import h5py
 import hdf5plugin  # noqa: F401  registers Blosc with HDF5
 import numpy as np
+from jaxtyping import Float, Int
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
 from visualpatchworld.strict_json import from_json
-from visualpatchworld.trace.columns import check_finite, column_dataset, episode_lengths, has_columns, read_columns
 from visualpatchworld.trace.episode import Episode, FramesInFile, Traces
+from visualpatchworld.trace.layout import Column
+
+ALWAYS_FINE = 64 * 2**20  # bytes of a column that need no proof
+MOST_PACKED = 1100  # times that compression makes a column smaller, at most
+LARGEST = 1e12  # number of a state or action; squares of larger ones leave single precision, and no world has them
+EPISODE_LABELS = ("ep_idx", "episode_idx")
+
+
+def episode_lengths(file: h5py.File, path: Path, num_rows: int) -> Int[np.ndarray, " N"]:
+    """The length of each episode from `ep_len`, else `ep_offset`, else the row labels; all that are present must agree."""
+    found = {name: _index_column(file, path, name) for name in ("ep_len", "ep_offset", *EPISODE_LABELS, "step_idx") if name in file}
+    for name in (*EPISODE_LABELS, "step_idx"):
+        if name in found and len(found[name]) != num_rows:
+            raise BadTrace(f"'{path}': '{name}' has {len(found[name])} rows where 'action' has {num_rows}.")
+    starts = _starts(found, path)
+    lengths = found["ep_len"] if "ep_len" in found else np.diff(starts, append=num_rows)
+    if (lengths <= 0).any() or lengths.sum() != num_rows:
+        raise BadTrace(f"'{path}': its episodes add up to {lengths.sum()} rows, but 'action' has {num_rows}.")
+    _check_agreement(found, path, lengths)
+    return lengths
+
+
+def _starts(found: dict[str, np.ndarray], path: Path) -> np.ndarray:
+    if "ep_len" in found:
+        return np.cumsum(found["ep_len"]) - found["ep_len"]
+    if "ep_offset" in found:
+        return found["ep_offset"]
+    for name in EPISODE_LABELS:
+        if name in found:
+            return np.flatnonzero(np.diff(found[name], prepend=found[name][0] - 1))
+    if "step_idx" in found:
+        return np.flatnonzero(found["step_idx"] == 0)
+    raise BadTrace(f"'{path}' does not say where episodes begin: it has none of ep_len, ep_offset, {', '.join(EPISODE_LABELS)}, step_idx.")
+
+
+def _check_agreement(found: dict[str, np.ndarray], path: Path, lengths: np.ndarray) -> None:
+    starts = np.cumsum(lengths) - lengths
+    if "ep_offset" in found and not np.array_equal(found["ep_offset"], starts):
+        raise BadTrace(f"'{path}': 'ep_offset' does not follow from the episode lengths; episodes must lie one after another.")
+    for name in EPISODE_LABELS:
+        if name in found and not np.array_equal(found[name], np.repeat(found[name][starts], lengths)):
+            raise BadTrace(f"'{path}': '{name}' changes within an episode.")
+    if "step_idx" in found and not np.array_equal(found["step_idx"], np.arange(lengths.sum()) - np.repeat(starts, lengths)):
+        raise BadTrace(f"'{path}': 'step_idx' does not count up from 0 in every episode.")
+
+
+def _index_column(file: h5py.File, path: Path, name: str) -> np.ndarray:
+    dataset = column_dataset(file, path, name)
+    if dataset.dtype.kind not in "iu" or dataset.size == 0:
+        raise BadTrace(f"'{path}': '{name}' must hold whole numbers, at least one.")
+    return np.asarray(dataset[()]).reshape(-1).astype(np.int64)
+
+
+def has_columns(file: h5py.File, columns: tuple[Column, ...]) -> bool:
+    """Whether a file has all of these that it must have."""
+    return all(column.name in file or column.optional for column in columns)
+
+
+def read_columns(file: h5py.File, path: Path, columns: tuple[Column, ...]) -> dict[str, Float[np.ndarray, "T W"]]:
+    """These columns and no others, with the widths the domain expects; an optional one may be absent."""
+    return {column.name: _read_column(file, path, column) for column in columns if column.name in file or not column.optional}
+
+
+def _read_column(file: h5py.File, path: Path, column: Column) -> np.ndarray:
+    dataset = column_dataset(file, path, column.name)
+    width = int(np.prod(dataset.shape[1:]))
+    if dataset.dtype.kind not in "fiu" or width != column.width:
+        raise BadTrace(
+            f"'{path}': '{column.name}' has {width} values of type {dataset.dtype} a row where this domain has {column.width} numbers; "
+            "is it a file of another domain?"
+        )
+    return dataset[()].reshape(-1, width).astype(np.float64)
+
+
+def column_dataset(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
+    if _leads_away(file, name):
+        raise BadTrace(f"'{path}': '{name}' lies in another file; a trace file holds all its columns itself.")
+    found = file.get(name)
+    if not isinstance(found, h5py.Dataset) or not found.shape:
+        raise BadTrace(f"'{path}' has no column '{name}'; its columns are {', '.join(_names(file)) or 'none'}.")
+    if found.external or found.is_virtual:
+        raise BadTrace(f"'{path}': '{name}' lies in another file; a trace file holds all its columns itself.")
+    size = found.dtype.itemsize * math.prod(found.shape)
+    if size > max(ALWAYS_FINE, MOST_PACKED * found.id.get_storage_size()):
+        raise BadTrace(f"'{path}': '{name}' says that it has the shape {found.shape}, but the file holds hardly any of it.")
+    return found
+
+
+def _leads_away(file: h5py.File, name: str) -> bool:
+    """Whether a name, or a group on the way to it, is a link into another file."""
+    parts = name.split("/")
+    return any(
+        isinstance(file.get("/".join(parts[: i + 1]), getlink=True), h5py.ExternalLink)
+        for i in range(len(parts))
+        if "/".join(parts[:i]) in file or i == 0
+    )
+
+
+def _names(file: h5py.File) -> list[str]:
+    names: list[str] = []
+    file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+    return names
+
+
+def check_finite(path: Path, name: str, values: np.ndarray, lengths: np.ndarray) -> None:
+    """Every value is a number that can be calculated with; the first that is not is named by episode and step."""
+    rows = np.flatnonzero(~(np.abs(values) < LARGEST).all(axis=-1))
+    if rows.size:
+        starts = np.cumsum(lengths) - lengths
+        episode = int(np.searchsorted(starts, rows[0], side="right")) - 1
+        wrong = f"larger than {LARGEST:g}" if np.isfinite(values[rows[0]]).all() else "not finite"
+        raise BadTrace(f"'{path}': the {name} in row {rows[0]} (episode {episode}, step {rows[0] - starts[episode]}) is {wrong}.")
+
 
 PIXELS = "pixels"
 

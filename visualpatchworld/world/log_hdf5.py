@@ -13,8 +13,7 @@ import numpy as np
 
 from visualpatchworld.domain import find_domains, load_domain
 from visualpatchworld.errors import BadTrace, UnknownName
-from visualpatchworld.trace.columns import EPISODE_LABELS, episode_lengths
-from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.read import EPISODE_LABELS, episode_lengths, read_traces
 from visualpatchworld.world.flat import identifier, numbered
 from visualpatchworld.world.log import Episode, Recording
 

@@ -1,1 +1,0 @@
-"""Measuring: tasks, cells of results, and the tables and figures made of them."""

@@ -1,0 +1,1 @@
+"""All that only serves the paper's evidence: rivals, tasks, cells of results, suites, tables, figures."""

@@ -1,0 +1,93 @@
+"""One search from data to record: a rival by name, its program where one loads, and everything that it tried."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.errors import UnknownName
+from visualpatchworld.induction.windows import Recording, split_recordings
+from visualpatchworld.llm.client import Client, OutOfBudget, Price
+from visualpatchworld.paper import baselines
+from visualpatchworld.paper.baselines.study import Candidate, Method, Study
+from visualpatchworld.paper.baselines.transitions import transitions_of
+from visualpatchworld.scene.schema import SceneGraph
+
+HELD_OUT_SHARE = 0.2
+MOST_TRAIN, MOST_HELD_OUT = 2000, 1000  # transitions; more add nothing to a share
+
+
+@dataclass(frozen=True)
+class Search:
+    """A finished search: the chosen program, if any loads, and all candidates."""
+
+    chosen: Candidate | None
+    study: Study
+
+
+def find_methods() -> dict[str, Method]:
+    """Every rival by its name: the modules of this folder that offer one."""
+    modules = (importlib.import_module(f"{baselines.__name__}.{info.name}") for info in pkgutil.iter_modules(baselines.__path__))
+    found = {module.METHOD.name: module.METHOD for module in modules if hasattr(module, "METHOD")}
+    return dict(sorted(found.items()))
+
+
+def find_method(name: str) -> Method:
+    """The rival of that name."""
+    found = find_methods()
+    if name not in found:
+        raise UnknownName("baseline", name, found)
+    return found[name]
+
+
+def run(
+    method: Method, domain: Domain, graph: SceneGraph, recordings: Sequence[Recording], client: Client, *, seed: int, prompt_tokens: int
+) -> Search:
+    """Search with this method on these recordings, whole recordings held out; the budget's end ends the search, not the run."""
+    rng = np.random.default_rng(seed)
+    train, held_out = split_recordings(recordings, HELD_OUT_SHARE, rng)
+    study = Study(
+        domain=domain,
+        graph=graph,
+        train=transitions_of(train).thinned(MOST_TRAIN),
+        held_out=transitions_of(held_out).thinned(MOST_HELD_OUT),
+        client=client,
+        rng=rng,
+        prompt_tokens=prompt_tokens,
+        method=method.name,
+    )
+    try:
+        chosen = method.search(study)
+    except OutOfBudget:
+        chosen = study.best()
+    return Search(chosen, study)
+
+
+def summary(search: Search, price: Price | None = None) -> dict[str, Any]:
+    """The search as a record; it holds no times, so that a replayed search writes the same bytes."""
+    study, chosen = search.study, search.chosen
+    return {
+        "method": study.method,
+        "domain": study.domain.name,
+        "model": study.client.model,
+        "seed": study.client.seed,
+        "budget": {"calls": study.client.budget.calls, "tokens": study.client.budget.tokens},
+        # With these a recording can be replayed by whoever has only this record.
+        "sampling": asdict(study.client.sampling),
+        "prompt_tokens": study.prompt_tokens,
+        **study.client.usage.data(price),
+        "tolerances": dict(study.domain.transition_tolerances),
+        "num_train": len(study.train),
+        "num_held_out": len(study.held_out),
+        "chosen": None if chosen is None else chosen.index,
+        "score": None if chosen is None else chosen.score,
+        "num_candidates": len(study.candidates),
+        "num_loadable": sum(candidate.loads for candidate in study.candidates),
+        "candidates": [candidate.data() for candidate in study.candidates],
+    }

@@ -1,0 +1,179 @@
+"""A study: the data, the ledger of what was tried, and the choice of what to try next."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+from string import Template
+from typing import Any
+
+import numpy as np
+
+from visualpatchworld.domain import Domain
+from visualpatchworld.llm.client import Client, Reply
+from visualpatchworld.paper import baselines
+from visualpatchworld.paper.baselines.answer import Verdict, judge, own_code, program_of, state_text
+from visualpatchworld.paper.baselines.transitions import Transitions, example, joined
+from visualpatchworld.scene.schema import SceneGraph
+
+
+def belief(score: float, failed_pulls: int, concentration: float) -> tuple[float, float]:
+    """The Beta distribution of a program's worth: its score counts `concentration` times, a pull that solved nothing once."""
+    return 1.0 + concentration * score, 1.0 + concentration * (1.0 - score) + failed_pulls
+
+
+def draw(pool: Sequence[Candidate], failed_pulls: Mapping[int, int], concentration: float, rng: np.random.Generator) -> Candidate:
+    """The program whose drawn worth is highest."""
+    worths = [rng.beta(*belief(candidate.score, failed_pulls.get(candidate.index, 0), concentration)) for candidate in pool]
+    return pool[int(np.argmax(worths))]
+
+
+CHARACTERS_PER_TOKEN = 2.2  # of prompts, which are mostly numbers
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A program that was tried: where it came from, how it did, and on what."""
+
+    index: int
+    how: str  # the move of the search that made it
+    text: str
+    parent: int | None
+    calls: tuple[int, ...]  # numbers of the calls that it came from
+    held_out: Verdict
+    train: Verdict
+
+    @property
+    def score(self) -> float:
+        return self.held_out.score
+
+    @property
+    def loads(self) -> bool:
+        return self.held_out.loads
+
+    @property
+    def code(self) -> str:
+        """What the model wrote, without the imports and the state that every program here begins with."""
+        return own_code(self.text)
+
+    @property
+    def problem(self) -> str:
+        """Why the program does not run; the line at fault is quoted, since a model does not see numbers of lines."""
+        number, _, said = (self.held_out.obstacle or "1: ").partition(": ")
+        lines = self.text.splitlines()[: int(number)]
+        return f"in `{lines[-1].strip()}`: {said}" if len(lines) > 1 else said
+
+    def data(self) -> dict[str, Any]:
+        """The candidate as a line of the search's record."""
+        return {
+            "index": self.index,
+            "how": self.how,
+            "parent": self.parent,
+            "calls": list(self.calls),
+            "score": self.score,
+            "train_score": self.train.score,
+            "loads": self.loads,
+            "obstacle": self.held_out.obstacle,
+            "way": self.held_out.way,
+            "program": self.text,
+        }
+
+
+class Method(ABC):
+    """A way to search for a program with a language model; the object is its configuration."""
+
+    name: str
+
+    @abstractmethod
+    def search(self, study: Study) -> Candidate | None:
+        """Ask, judge and choose until the program is right or the budget is spent; the chosen one, or None."""
+
+
+@dataclass
+class Study:
+    """What a search is given, and what it has tried so far."""
+
+    domain: Domain
+    graph: SceneGraph
+    train: Transitions
+    held_out: Transitions
+    client: Client
+    rng: np.random.Generator
+    prompt_tokens: int  # about how long a prompt may be; examples beyond that are left out
+    method: str = ""
+    candidates: list[Candidate] = field(default_factory=list)
+
+    @property
+    def calls_left(self) -> int:
+        return self.client.calls_left
+
+    def prompt(self, name: str, examples: Sequence[str] = (), **parts: object) -> str:
+        """The prompt of a file, filled in; `$examples` gets as many as fit."""
+        template = Template(prompt_text(name))
+        filled = {"world": self.world, "examples": "", **{key: str(value) for key, value in parts.items()}}
+        room = self.prompt_tokens * CHARACTERS_PER_TOKEN - len(template.substitute(filled))
+        shown: list[str] = []
+        for text in examples:
+            if shown and len(text) > room:
+                break
+            room -= len(text) + 1
+            shown.append(text)
+        return template.substitute({**filled, "examples": "\n".join(shown)})
+
+    @cached_property
+    def world(self) -> str:
+        """What a model is told of the world: its objects, its state and its action, as the scene graph has them."""
+        space = self.domain.scene.state_space
+        parts = ", ".join(f"action[{i}]" for i in range(self.train.actions.shape[1]))
+        limits = f"The action is a list of numbers in [-1, 1]: {parts}. It has no names."
+        return f"Objects:\n{objects_text(self.graph)}\n\nState:\n{state_text(space)}\n\n{limits}"
+
+    def examples(self, rows: Sequence[int], transitions: Transitions | None = None, verdict: Verdict | None = None) -> list[str]:
+        """Transitions as lines of a prompt, with what a program made of them where a verdict is given."""
+        shown = self.train if transitions is None else transitions
+        told = None if verdict is None else {i: verdict.told(self.domain, shown, i) for i in rows}
+        return [example(self.domain.scene.state_space, shown, i, told) for i in rows]
+
+    def tried(self, reply: Reply, how: str, parent: Candidate | None) -> Candidate:
+        """The program in a reply, judged and written down."""
+        header = f"Written by {self.client.model} in a {self.method} search."
+        text = program_of(reply.text, self.domain.scene.state_space, header)
+        return self.judged(text, how, parent, (reply.call,))
+
+    def judged(self, text: str, how: str, parent: Candidate | None, calls: tuple[int, ...]) -> Candidate:
+        """A program, judged on held-out and training transitions and written down."""
+        verdict = judge(text, joined(self.held_out, self.train), self.domain)
+        num = len(self.held_out)
+        index = None if parent is None else parent.index
+        candidate = Candidate(
+            len(self.candidates), how, text, index, calls, verdict.part(slice(0, num)), verdict.part(slice(num, num + len(self.train)))
+        )
+        self.candidates.append(candidate)
+        return candidate
+
+    def best(self) -> Candidate | None:
+        """The program that loads and has the most held-out transitions right, the earlier one among equals."""
+        return max((c for c in self.candidates if c.loads), key=lambda c: (c.score, -c.index), default=None)
+
+
+def prompt_text(name: str) -> str:
+    """The prompt of that name, a file beside this one."""
+    return resources.files(baselines).joinpath("prompts", f"{name}.txt").read_text(encoding="utf-8")
+
+
+def objects_text(graph: SceneGraph) -> str:
+    """Every object on a line: name, kind, whether it moves, its shape and, where it is fixed, its place."""
+    lines = []
+    for item in graph.objects:
+        shape = item.geometry.model_dump(exclude_none=True)
+        place = item.pose.model_dump(exclude_none=True) if item.fixed else {}
+        known = ", ".join(f"{key}={_short(value)}" for key, value in {**shape, **place}.items())
+        lines.append(f"- {item.name} ({item.kind}{', never moves' if item.fixed else ''}) {known}".rstrip())
+    return "\n".join(lines)
+
+
+def _short(value: Any) -> str:
+    return f"({', '.join(_short(part) for part in value)})" if isinstance(value, tuple) else f"{value:.4g}"

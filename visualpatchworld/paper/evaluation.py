@@ -1,0 +1,284 @@
+"""One evaluation: what an agent sees and scores with, attempts at every task, floors beside them, and the report of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from visualpatchworld.domain import Domain, Metric
+from visualpatchworld.paper.cell import NO_PROGRAM, Cell, Observe, Outcome, Score, open_cell, versions
+from visualpatchworld.paper.task import Summary, draw_tasks, hash_tasks, summarize
+from visualpatchworld.plan.control import Attempt, control, follow
+from visualpatchworld.plan.observer import Observer, Oracle, Pixels, Task
+from visualpatchworld.plan.planner import Scorer
+from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer
+from visualpatchworld.program.program import Program
+from visualpatchworld.scene.calibrate import extractor
+from visualpatchworld.simulator import Constants, Simulator
+from visualpatchworld.trace.episode import Episode, for_fitting, for_tasks
+
+SIGNIFICANT_DIGITS = 7
+Try = Callable[[Task, Simulator], Attempt]
+
+
+def evaluate(
+    folder: Path, cell: Cell, tasks: Sequence[Task], make_world: Callable[[], Simulator], attempt: Callable[[], Try]
+) -> Iterator[Outcome]:
+    """The outcome of each task, from the cell's file or computed now; `attempt` is only called when something is missing."""
+    with open_cell(folder, cell, versions()) as file:
+        missing = [task for task in tasks if task.number not in file.outcomes]
+        yield from (file.outcomes[task.number] for task in tasks if task.number in file.outcomes)
+        if not missing:
+            return
+        world, act = make_world(), attempt()
+        for task in missing:
+            world.reset(seed=cell.seed, options={"engine_state": task.start_engine_state})
+            outcome = outcome_of(task, act(task, world))
+            file.add(outcome)
+            yield outcome
+
+
+def resting(meets: Metric, budget: int) -> Try:
+    """The floor of doing nothing."""
+    return lambda task, world: follow(world, task.goal, meets, np.zeros((budget, world.action_dim)))
+
+
+def acting_at_random(meets: Metric, budget: int, seed: int) -> Try:
+    """The floor of acting at random; a task's actions depend on the seed and its number alone."""
+
+    def attempt(task: Task, world: Simulator) -> Attempt:
+        rng = np.random.default_rng([seed, task.number])
+        return follow(world, task.goal, meets, rng.uniform(-1.0, 1.0, (budget, world.action_dim)))
+
+    return attempt
+
+
+def without_program(meets: Metric) -> Try:
+    """What a method achieves that has no program to plan with: it never acts, and fails even where nothing was left to do."""
+
+    def attempt(task: Task, world: Simulator) -> Attempt:
+        state = world.observe()
+        return Attempt(False, bool(meets(state, task.goal)), state[None], np.empty((0, world.action_dim)), ())
+
+    return attempt
+
+
+def outcome_of(task: Task, attempt: Attempt) -> Outcome:
+    """An attempt as it is kept: numbers rounded, plans counted."""
+    return Outcome(
+        task=task.number,
+        episode=task.episode,
+        step=task.step,
+        success=attempt.success,
+        solved_at_start=attempt.solved_at_start,
+        steps=len(attempt.actions),
+        plans=len(attempt.plans),
+        engine_rollouts=sum(plan.engine_rollouts for plan in attempt.plans),
+        non_finite=sum(plan.non_finite for plan in attempt.plans),
+        plan_seconds=tuple(round(plan.seconds, 5) for plan in attempt.plans),
+        states=_rounded(attempt.states),
+        actions=_rounded(attempt.actions),
+    )
+
+
+def _rounded(rows: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(f"{value:.{SIGNIFICANT_DIGITS}g}") for value in row) for row in rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """An observation path and a scoring model for one domain and its frozen planner."""
+
+    domain: Domain
+    constants: Constants  # of the true world, and of the engine where that scores
+    model: Scorer | None  # the program's; none is needed where the engine scores alone
+    observe: Observe
+    score: Score
+
+    def observer(self) -> Observer:
+        if self.observe == "oracle":
+            return Oracle()
+        return Pixels(extractor(self.domain, self.constants), self.domain.simulator(self.constants))
+
+    def scorer(self) -> Scorer:
+        """An induced scorer holds no simulator; the others get an engine of their own, apart from the true world."""
+        if self.score == "induced":
+            assert self.model is not None
+            return self.model
+        engine = EngineScorer(self.domain.simulator(self.constants), self.domain.cost)
+        if self.score == "simulator":
+            return engine
+        assert self.model is not None
+        return HybridScorer(self.model, engine)
+
+
+def planning(condition: Condition, meets: Metric, budget: int, seed: int, training_actions: Sequence[Float[np.ndarray, "T A"]]) -> Try:
+    """Attempts by receding-horizon control; a task's draws depend on the seed and its number alone."""
+    planner = condition.domain.planner
+    search = planner.prepare(condition.scorer(), training_actions, np.random.default_rng(seed))
+    observer = condition.observer()
+
+    def attempt(task: Task, world: Simulator) -> Attempt:
+        return control(world, task, meets, budget, observer, planner, search, seed=1000 * seed + task.number)
+
+    return attempt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is to be measured: a method's model in a condition, on tasks drawn from episodes."""
+
+    domain: Domain
+    constants: Constants
+    vary: Mapping[str, str]  # how the constants differ from the nominal ones
+    method: str
+    program: Program | None
+    observe: Observe
+    score: Score
+    episodes: Sequence[Episode]
+    source: str
+    count: int
+    offset: int
+    seed: int
+    metric: str
+    scorer: Scorer | None = None  # of a program that must not run in this process; otherwise the program is compiled here
+    written_by: str = ""  # model and budget, where a language model was to write the program
+
+    @property
+    def budget(self) -> int:
+        return self.domain.budget_per_offset * self.offset
+
+    @property
+    def meets(self) -> Metric:
+        return self.domain.metrics[self.metric]
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        return draw_tasks(for_tasks(self.episodes), count=self.count, offset=self.offset, seed=self.seed)
+
+    @property
+    def model(self) -> Scorer | None:
+        if self.scorer is not None:
+            return self.scorer
+        return None if self.program is None else InducedScorer(self.program, self.domain.cost)
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the program that scores; the engine alone has none, and a method that should have one may have come away without."""
+        if self.program is None:
+            return "" if self.score == "simulator" else NO_PROGRAM
+        return self.program.hash
+
+    def cell(self, method: str, observe: Observe, score: Score) -> Cell:
+        planned = score != "none"
+        return Cell(
+            domain=self.domain.name,
+            method=method,
+            observe=observe,
+            score=score,
+            metric=self.metric,
+            offset=self.offset,
+            budget=self.budget,
+            seed=self.seed,
+            source=self.source,
+            planner=self.domain.planner.title if planned else "",
+            vary=dict(self.vary),
+            program=self.fingerprint if planned else "",
+            tasks=hash_tasks(self.tasks),
+            n=self.count,
+            written_by=self.written_by if planned else "",
+        )
+
+
+def measure(folder: Path, request: Request) -> Iterator[Outcome]:
+    """The outcomes of the planned attempts, those that were there already first."""
+    cell = request.cell(request.method, request.observe, request.score)
+    yield from evaluate(folder, cell, request.tasks, lambda: request.domain.simulator(request.constants), lambda: attempts(request))
+
+
+def attempts(request: Request) -> Try:
+    """The planned attempts that a request asks for, made ready."""
+    if request.fingerprint == NO_PROGRAM:
+        return without_program(request.meets)
+    condition = Condition(
+        domain=request.domain, constants=request.constants, model=request.model, observe=request.observe, score=request.score
+    )
+    library = [episode.actions[:-1] for episode in for_fitting(request.episodes)]
+    return planning(condition, request.meets, request.budget, request.seed, library)
+
+
+def measure_floors(folder: Path, request: Request) -> dict[str, Summary]:
+    """What resting and acting at random achieve on the same tasks."""
+    tries = {"zero": resting(request.meets, request.budget), "random": acting_at_random(request.meets, request.budget, request.seed)}
+    floors = {}
+    for name, attempt in tries.items():
+        cell = request.cell(name, "oracle", "none")
+        outcomes = evaluate(folder, cell, request.tasks, lambda: request.domain.simulator(request.constants), lambda a=attempt: a)
+        floors[name] = summarize(list(outcomes))
+    return floors
+
+
+def report(request: Request, outcomes: Sequence[Outcome], floors: Mapping[str, Summary]) -> dict[str, Any]:
+    """The fields of `vpw plan --json`."""
+    summary = asdict(summarize(outcomes))
+    return {
+        "domain": request.domain.name,
+        "method": request.method,
+        "written_by": request.written_by,
+        "observe": request.observe,
+        "score": request.score,
+        "metric": request.metric,
+        "offset": request.offset,
+        "budget": request.budget,
+        "seed": request.seed,
+        "source": request.source,
+        "planner": request.domain.planner.title,
+        **summary,
+        "floor_zero": floors["zero"].success,
+        "floor_random": floors["random"].success,
+    }
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was asked, what came of each task, and the floors."""
+
+    request: Request
+    outcomes: tuple[Outcome, ...]
+    floors: Mapping[str, Summary]
+
+    @property
+    def summary(self) -> Summary:
+        return summarize(self.outcomes)
+
+    @property
+    def success(self) -> float:
+        """In percent of all tasks."""
+        return self.summary.success
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The fields of `vpw plan --json`."""
+        return report(self.request, self.outcomes, self.floors)
+
+    def __repr__(self) -> str:
+        return f"<Evaluation in {self.request.domain.name}: {self.success:.0f} % of {len(self.outcomes)} tasks; print it for the floors>"
+
+    def __str__(self) -> str:
+        """The score with all that is needed to judge it."""
+        summary, request = self.summary, self.request
+        low, high = summary.ci95
+        lines = [
+            f"success {summary.success:.1f} % of {summary.n} tasks, 95 % interval {low:.1f} to {high:.1f}",
+            f"  {request.metric} within {request.budget} steps, goals {request.offset} ahead, seed {request.seed}",
+            f"  floors on the same tasks: resting {self.floors['zero'].success:.1f} %, at random {self.floors['random'].success:.1f} %",
+        ]
+        if summary.success_unsolved is not None:
+            lines.append(f"  of the {summary.n_unsolved} not solved at their start: {summary.success_unsolved:.1f} %")
+        return "\n".join(lines)

@@ -1,0 +1,105 @@
+"""Programs beside the world they are about: a picture, one transition, and the heart of the program's text."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from visualpatchworld.paper.exhibits import Exhibit
+from visualpatchworld.paper.figures._style import BLUE, VERMILION, WIDTH_IN, domain_order, nothing
+from visualpatchworld.paper.results import Results
+
+TITLE = "Programs, with the picture and one transition that they foresee"
+MOST_LINES = 24
+TEXT_COLUMNS, NOTE_COLUMNS = 100, 66  # of the excerpt, and of what stands beside the picture
+FONT = {"family": "DejaVu Sans Mono", "fontsize": 7.6, "va": "top", "linespacing": 1.25}
+LINE_IN, PICTURE_IN, TITLE_IN, GAP_IN, MARGIN_IN = 0.138, 2.0, 0.28, 0.12, 0.08
+
+
+def figure(results: Results) -> Figure:
+    """One block per place: where things are and go, what the program foresaw, and below what its `step` says."""
+    exhibits = [exhibit for exhibit in results.exhibits_of("transition") if exhibit.method == "vpw"]
+    if not exhibits:
+        raise nothing(results, "transitions", f"vpw exhibit transition DOMAIN --results {results.out}")
+    order = domain_order([exhibit.domain for exhibit in exhibits])
+    exhibits = sorted(exhibits, key=lambda exhibit: order.index(exhibit.domain))
+    texts = [excerpt(exhibit.data["program_text"]) for exhibit in exhibits]
+    tops_in = [max(PICTURE_IN, _text_in(transition(exhibit.data))) for exhibit in exhibits]
+    heights_in = [TITLE_IN + top_in + _text_in(text) + 3 * GAP_IN for top_in, text in zip(tops_in, texts, strict=True)]
+    drawn = Figure(figsize=(WIDTH_IN, sum(heights_in)))
+    # Laid out by hand: text has no size that an automatic layout would know of.
+    down_in = 0.0
+    for exhibit, text, top_in, height_in in zip(exhibits, texts, tops_in, heights_in, strict=True):
+        _draw(drawn, exhibit, text, down_in, top_in)
+        down_in += height_in
+    return drawn
+
+
+def _text_in(text: str) -> float:
+    return LINE_IN * (text.count("\n") + 1)
+
+
+def _draw(drawn: Figure, exhibit: Exhibit, text: str, down_in: float, top_in: float) -> None:
+    width_in, height_in = drawn.get_size_inches()
+    left, picture_in = MARGIN_IN / width_in, down_in + TITLE_IN
+
+    def at(inches: float) -> float:
+        return 1 - inches / height_in
+
+    drawn.text(left, at(down_in + 0.06), exhibit.title, fontsize=11, fontweight="bold", va="top")
+    _draw_picture(drawn.add_axes((left, at(picture_in + PICTURE_IN), PICTURE_IN / width_in, PICTURE_IN / height_in)), exhibit)
+    drawn.text(left + (PICTURE_IN + 2 * GAP_IN) / width_in, at(picture_in), transition(exhibit.data), **FONT)
+    drawn.text(left, at(picture_in + top_in + GAP_IN), text, **FONT)
+
+
+def excerpt(text: str) -> str:
+    """The end of a program: `step`, and of the functions before it as many as there is room for."""
+    lines = text.splitlines()
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    shown: list[str] = []
+    for node in reversed(functions):
+        body = lines[node.lineno - 1 : node.end_lineno]
+        if shown and len(shown) + len(body) + 1 > MOST_LINES:
+            break
+        shown = [*body, *([""] if shown else []), *shown]
+    cut = [line if len(line) <= TEXT_COLUMNS else f"{line[: TEXT_COLUMNS - 3]}..." for line in shown[-MOST_LINES:]]
+    return "\n".join(cut)
+
+
+def transition(data: Mapping[str, Any]) -> str:
+    """One transition in words: the state before, the action, and how what was foreseen compares with what came."""
+    names = [field["name"] for field in data["fields"]]
+
+    def told(state: str) -> str:
+        return ", ".join(f"{name} {value:.4g}" for name, value in zip(names, data[state], strict=True) if value is not None)
+
+    rows = {
+        "state": told("before"),
+        "action": ", ".join(f"{value:.2g}" for value in data["action"]),
+        "true": told("after"),
+        "foreseen": told("predicted"),
+        "error": ", ".join(f"{name} {'not finite' if error is None else f'{error:.2g}'}" for name, error in data["error"].items()),
+    }
+    lines = [
+        textwrap.fill(f"{name:<10}{text}", NOTE_COLUMNS, subsequent_indent=" " * 10, break_long_words=False) for name, text in rows.items()
+    ]
+    return f"step {data['step']} of test episode {data['episode']}\n\n" + "\n".join(lines)
+
+
+def _draw_picture(axis: Axes, exhibit: Exhibit) -> None:
+    axis.imshow(exhibit.pictures["before"], interpolation="nearest")
+    for places in exhibit.data["pixels"].values():
+        for moment, look in (("after", {"color": BLUE, "linewidth": 2.5}), ("predicted", {"color": VERMILION, "linewidth": 1.0})):
+            if None not in (*places["before"], *places[moment]):
+                axis.annotate(
+                    "",
+                    places[moment],
+                    places["before"],
+                    arrowprops={"arrowstyle": "->", "mutation_scale": 7, "shrinkA": 0, "shrinkB": 0, **look},
+                )
+    axis.set_axis_off()

@@ -1,0 +1,183 @@
+"""Suites: the cells of a question, and the programs that they measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from visualpatchworld.domain import load_domain
+from visualpatchworld.errors import UnknownName
+from visualpatchworld.paper.baselines.record import read_record
+from visualpatchworld.paper.cell import Observe, Score
+from visualpatchworld.paper.jobs import CellJob, ExhibitJob, Source
+from visualpatchworld.paper.table import load_quoted
+from visualpatchworld.program.program import Program, read_program
+
+PROGRAM = "world_model.py"
+OURS = "vpw"
+
+
+@dataclass(frozen=True)
+class MethodProgram:
+    """A method and the file of its program; none where the method needs no program."""
+
+    method: str
+    path: Path | None = None
+    sandboxed: bool = False
+
+    @cached_property
+    def program(self) -> Program | None:
+        return None if self.path is None else Program(read_program(self.path), self.path)
+
+    @property
+    def written_by(self) -> str:
+        """Model and budget, where a language model wrote the program and nobody has edited it since."""
+        if self.path is None or self.program is None or not self.sandboxed:
+            return ""
+        record = read_record(self.path.parent)
+        return record.label if record is not None and record.program == self.program.text else ""
+
+
+def find_programs(programs: Path, domain: str, source: str) -> list[MethodProgram]:
+    """Programs by the names of their folders, ours first: SOURCE, SOURCE-SKETCH, and METHOD-DOMAIN, which a language model wrote."""
+    found = []
+    for path in sorted(programs.glob(f"*/{PROGRAM}")):
+        folder = path.parent.name
+        if folder == source:
+            found.append(MethodProgram(OURS, path, sandboxed=False))
+        elif folder.startswith(f"{source}-"):
+            found.append(MethodProgram(folder.removeprefix(f"{source}-"), path, sandboxed=False))
+        elif folder.endswith(f"-{domain}"):
+            found.append(MethodProgram(folder.removesuffix(f"-{domain}"), path, sandboxed=True))
+    return sorted(found, key=lambda program: (program.method != OURS, program.method))
+
+
+MAIN_SEED = 42
+SEEDS = (42, 43, 44, 45, 46)
+TASKS = 50
+# Observation and scoring, the quick ones first, so that an interrupted benchmark has something of everything.
+CONDITIONS: tuple[tuple[Observe, Score], ...] = (
+    ("oracle", "induced"),
+    ("tool", "induced"),
+    ("oracle", "hybrid"),
+    ("tool", "hybrid"),
+    ("oracle", "simulator"),
+)
+
+
+def _itself(source: Source) -> tuple[Source, ...]:
+    return (source,)
+
+
+def _plainly(source: Source) -> tuple[tuple[str, ...], ...]:
+    return ((),)
+
+
+def _with_simpler_forms(source: Source) -> tuple[Source, ...]:
+    """The source and, with each extra sketch of its domain, a program of that form; nothing where there is no such sketch."""
+    names = [sketch.name for sketch in load_domain(source.domain).family().extra]
+    folder = source.program.parent
+    simpler = [replace(source, program=folder.with_name(f"{folder.name}-{name}") / source.program.name, sketch=name) for name in names]
+    return (source, *simpler) if simpler else ()
+
+
+def _with_rivals(source: Source) -> tuple[Source, ...]:
+    """What every baseline makes of the domain's own episodes."""
+    from visualpatchworld.paper.baselines.run import find_methods
+
+    folder = source.program.parent
+    if folder.name != source.domain:
+        return ()
+    return tuple(
+        replace(source, program=folder.with_name(f"{name}-{folder.name}") / source.program.name, rival=name) for name in find_methods()
+    )
+
+
+def _where_metrics_are_quoted(source: Source) -> tuple[Source, ...]:
+    return (source,) if _metrics_and_horizons(source) else ()
+
+
+def _metrics_and_horizons(source: Source) -> tuple[tuple[str, ...], ...]:
+    """Every metric with the frozen planner and with the coarse one, where the paper has a table of both."""
+    horizons = [
+        quoted.data["coarse_horizon"]
+        for quoted in load_quoted().values()
+        if quoted.data.get("domain") == source.domain and quoted.kind == "metrics"
+    ]
+    metrics = load_domain(source.domain).metrics if horizons else ()
+    return tuple(
+        ("--metric", metric, *further) for horizon in horizons for further in ((), ("--horizon", str(horizon))) for metric in metrics
+    )
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A name for a set of cells, or for several such sets and all exhibits."""
+
+    name: str
+    seeds: tuple[int, ...] = (MAIN_SEED,)
+    tasks: int = TASKS
+    conditions: tuple[tuple[Observe, Score], ...] = CONDITIONS
+    sources: Callable[[Source], tuple[Source, ...]] = _itself  # what is measured of a source
+    options: Callable[[Source], tuple[tuple[str, ...], ...]] = _plainly  # how often and with which options it is planned
+    parts: tuple[Suite, ...] = ()  # where it is made of others
+
+    @property
+    def sets(self) -> tuple[Suite, ...]:
+        return self.parts or (self,)
+
+
+SMOKE = Suite("smoke", tasks=3, conditions=(("oracle", "induced"), ("oracle", "hybrid")))
+ALL = (
+    Suite("main"),
+    Suite("multiseed", SEEDS),
+    Suite("ablation", conditions=(("oracle", "induced"),), sources=_with_simpler_forms),
+    Suite("metrics", sources=_where_metrics_are_quoted, options=_metrics_and_horizons),
+    Suite("baselines", conditions=(("oracle", "induced"),), sources=_with_rivals),
+)
+SUITES = {suite.name: suite for suite in (SMOKE, *ALL, Suite("paper", parts=ALL))}
+
+
+def find_suite(name: str) -> Suite:
+    """The suite of that name."""
+    if name not in SUITES:
+        raise UnknownName("suite", name, SUITES)
+    return SUITES[name]
+
+
+def sources(suite: Suite, given: Sequence[Source]) -> list[Source]:
+    """Everything that a suite measures of the given sources, once each."""
+    return list(dict.fromkeys(wanted for part in suite.sets for source in given for wanted in part.sources(source)))
+
+
+def cells(suite: Suite, given: Sequence[Source]) -> list[CellJob]:
+    """All cells of a suite: quick conditions first, then seed by seed."""
+    made = [
+        CellJob(source, observe, score, seed, part.tasks, options=options)
+        for part in suite.sets
+        for seed in part.seeds
+        for observe, score in part.conditions
+        for each in given
+        for source in part.sources(each)
+        for options in part.options(source)
+    ]
+    return sorted(dict.fromkeys(made), key=lambda job: CONDITIONS.index((job.observe, job.score)))
+
+
+def exhibits(suite: Suite, given: Sequence[Source], results: Path) -> list[ExhibitJob]:
+    """The exhibits that a suite of suites lacks: of every program as it is now, and of how each source looks."""
+    from visualpatchworld.paper.exhibits import find_exhibits, read_exhibits
+    from visualpatchworld.program.program import Program, read_program
+
+    if not suite.parts:
+        return []
+    there = {(exhibit.kind, exhibit.source, exhibit.method, exhibit.program) for exhibit in read_exhibits(results)}
+    programs = {source: Program(read_program(source.program)).hash for source in sources(suite, given) if source.program.exists()}
+    return [
+        ExhibitJob(source, kind)
+        for kind, of in find_exhibits().items()
+        for source in (programs if of == "program" else given)
+        if (kind, source.traces.stem, *((source.method, programs[source]) if of == "program" else (of, ""))) not in there
+    ]

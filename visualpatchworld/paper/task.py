@@ -1,0 +1,98 @@
+"""Tasks drawn from episodes, and what attempts at them add up to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binomtest
+
+from visualpatchworld.errors import VpwError
+from visualpatchworld.paper.cell import Outcome
+from visualpatchworld.plan.observer import Task
+from visualpatchworld.trace.episode import Episode
+
+
+def wilson_percent(successes: int, count: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share, in percent."""
+    interval = binomtest(successes, count).proportion_ci(0.95, method="wilson")
+    return 100 * float(interval.low), 100 * float(interval.high)
+
+
+NUM_EARLIER = 3  # steps before a start that a task carries along
+
+
+class TooFewTasks(VpwError):
+    """The episodes do not hold as many tasks as were asked for."""
+
+
+def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: int) -> tuple[Task, ...]:
+    """`count` tasks whose goals lie `offset` steps after their starts, drawn without replacement and sorted by place."""
+    places = [(episode, t) for episode in episodes for t in range(len(episode) - offset)]
+    if len(places) < count:
+        raise TooFewTasks(
+            f"The episodes hold {len(places)} tasks with a goal {offset} steps ahead, not {count}; "
+            "ask for fewer, or for a smaller --offset."
+        )
+    chosen = np.sort(np.random.default_rng(seed).choice(len(places), count, replace=False))
+    return tuple(_task(number, *places[i], offset=offset) for number, i in enumerate(chosen))
+
+
+def _task(number: int, episode: Episode, step: int, *, offset: int) -> Task:
+    earlier = slice(max(0, step - NUM_EARLIER), step)
+    return Task(
+        number=number,
+        episode=episode.index,
+        step=step,
+        start_engine_state=episode.engine_states[step],
+        start=episode.states[step],
+        goal_engine_state=episode.engine_states[step + offset],
+        goal=episode.states[step + offset],
+        earlier_engine_states=episode.engine_states[earlier],
+        earlier_actions=episode.actions[earlier],
+    )
+
+
+def hash_tasks(tasks: Sequence[Task]) -> str:
+    """A short fingerprint of starts and goals."""
+    digest = hashlib.sha256()
+    for task in tasks:
+        digest.update(np.round(np.concatenate([task.start, task.goal]), 6).tobytes())
+    return digest.hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Success in percent, over all tasks and over those not solved at their start."""
+
+    n: int
+    success: float
+    ci95: tuple[float, float]
+    n_unsolved: int
+    success_unsolved: float | None
+    plans: int
+    engine_rollouts_per_plan: float
+    non_finite: int
+    seconds_per_plan_median: float | None
+
+
+def summarize(outcomes: Sequence[Outcome]) -> Summary:
+    """The outcomes of one cell, or of several that differ only in their seed."""
+    unsolved = [outcome for outcome in outcomes if not outcome.solved_at_start]
+    successes = sum(outcome.success for outcome in outcomes)
+    plans = sum(outcome.plans for outcome in outcomes)
+    seconds = [value for outcome in outcomes for value in outcome.plan_seconds]
+    low, high = wilson_percent(successes, len(outcomes))
+    return Summary(
+        n=len(outcomes),
+        success=100 * successes / len(outcomes),
+        ci95=(round(low, 1), round(high, 1)),
+        n_unsolved=len(unsolved),
+        success_unsolved=100 * sum(outcome.success for outcome in unsolved) / len(unsolved) if unsolved else None,
+        plans=plans,
+        engine_rollouts_per_plan=sum(outcome.engine_rollouts for outcome in outcomes) / plans if plans else 0.0,
+        non_finite=sum(outcome.non_finite for outcome in outcomes),
+        seconds_per_plan_median=float(np.median(seconds)) if seconds else None,
+    )
