@@ -1,7 +1,7 @@
 """Pictures to judge the tool path by: states that policies and planning produce, the rare ones among them more often than they occur.
 
-    python scripts/hard_pictures.py DOMAIN FILE.npz --seed 1 --pictures 1000
-    vpw audit DOMAIN --frames FILE.npz
+python scripts/hard_pictures.py DOMAIN FILE.npz --seed 1 --pictures 1000
+vpw audit DOMAIN --frames FILE.npz
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -118,7 +119,7 @@ def _place_cube(world: Simulator, rng: np.random.Generator) -> None:
     near = rng.choice(["above", "around", "before", "held", "dropped"])
     if near in ("held", "dropped"):
         z = rng.uniform(0.03, 0.35)
-        hand = np.array([*block, z]) + [0.0, 0.0, rng.uniform(-0.008, 0.012)]
+        hand = [*block, z + rng.uniform(-0.008, 0.012)]
         slide = rng.uniform(-0.01, 0.01)
         state = [*hand, yaw, 0.4, 1.0, block[0] - slide * np.sin(yaw), block[1] + slide * np.cos(yaw), z, yaw]
         world.reset(options={"state": np.array(state)})
@@ -151,7 +152,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--pictures", type=int, default=1000)
     chosen = parser.parse_args()
-    np.savez_compressed(chosen.file, **draw(load_domain(chosen.domain), chosen.seed, chosen.pictures))
+    drawn: dict[str, Any] = draw(load_domain(chosen.domain), chosen.seed, chosen.pictures)
+    np.savez_compressed(chosen.file, **drawn)
 
 
 if __name__ == "__main__":
