@@ -71,8 +71,11 @@ class Template:
 def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Template, turns: bool, patch: np.ndarray) -> Placed:
     """The pose whose template agrees best with a patch of a mask; pixels that something hides have no say."""
     rows, columns = (np.flatnonzero(patch.any(axis=axis)) for axis in (1, 0))
-    top, left = max(rows[0] - MARGIN_PX, 0), max(columns[0] - MARGIN_PX, 0)
-    window = slice(top, rows[-1] + MARGIN_PX + 1), slice(left, columns[-1] + MARGIN_PX + 1)
+    cut = turns and bool(_touched(rows, columns, mask).any())
+    # Of a shape that the edge cuts off, the longest side may be out of the picture, and must not be thought to lie beside the patch.
+    margin = round(len(template.cover) / 2 * template.cell * camera.pixels_per_unit(template.centroid)) if cut else MARGIN_PX
+    top, left = max(rows[0] - margin, 0), max(columns[0] - margin, 0)
+    window = slice(top, rows[-1] + margin + 1), slice(left, columns[-1] + margin + 1)
     observed, weight = mask[window], 1.0 - hidden[window]
     pixels = np.stack(np.meshgrid(np.arange(observed.shape[1]) + left, np.arange(observed.shape[0]) + top), axis=-1)
     points = camera.ground(pixels.astype(np.float64))
@@ -82,7 +85,7 @@ def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Templa
     tries = [_refine(start, points, observed, weight, template, turns, ROUGH_STEPS) for start in starts]
     best = max(tries, key=lambda placed: placed.agreement)
     placed = _refine(best.pose, points, observed, weight, template, turns, FINE_STEPS)
-    if placed.agreement > SURE_AGREEMENT or not (turns and _touched(rows, columns, mask).any()):
+    if placed.agreement > SURE_AGREEMENT or not cut:
         return placed
     # What is left of a shape that the edge cuts off has another centroid and another spread, so every turn has a chance.
     starts = _cut_starts(rows, columns, mask, camera, template, center)
