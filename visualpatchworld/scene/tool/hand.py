@@ -30,6 +30,7 @@ LEAST_AGREEMENT, SURE_AGREEMENT = 0.55, 0.74
 OTHER_TURNS = tuple(np.array([0.0, 0.0, 0.0, turn, 0.0]) for turn in (0.5, -0.5))
 LEAST_SHOWN = 0.4  # share of it within the picture
 BEYOND = 0.02  # how far a hand may be from where hands were when they were measured
+ASTRAY = 0.04  # and how much further a fit is believed: a hand at the end of its room is there, one that is cut off may be read anywhere
 ALIKE = 0.04  # distance up to which a guess and a fit speak of the same hand
 
 
@@ -114,7 +115,7 @@ class Hand(Part):
             return Sighting(hidden=(self.object,))
         if balls.share_in_picture(pose, camera, len(mask)) < LEAST_SHOWN:
             return Sighting(hidden=(self.object,))
-        if np.any((pose[:3] < measures["low"]) | (pose[:3] > measures["high"])):
+        if np.any((pose[:3] < measures["low"] - ASTRAY) | (pose[:3] > measures["high"] + ASTRAY)):
             pose = guess  # no hand was ever there; one that the picture's edge cuts off has few edges to be fitted to
         # What looks alike and what is drawn err differently: where they agree, their mean is better than either.
         apart = np.linalg.norm(pose[:3] - guess[:3]) / ALIKE
