@@ -61,6 +61,19 @@ def test_a_falling_block_is_not_taken_for_one_that_rests_behind(state: tuple[flo
     assert found.worst["block_m"] < 0.03
 
 
+@pytest.mark.parametrize(
+    "state",
+    [
+        (0.532, -0.146, 0.073, 2.557, 0.978, 0.0, 0.51, -0.03, 0.02, 1.059),  # closed on nothing
+        (0.41, -0.239, 0.121, 1.004, 0.978, 0.0, 0.529, -0.115, 0.02, -1.809),
+        (0.277, -0.344, 0.12, 1.908, 0.004, 0.0, 0.322, -0.278, 0.02, 0.571),  # at the end of its room
+        (0.617, 0.196, 0.143, -0.172, 0.003, 0.0, 0.518, 0.262, 0.02, 1.946),
+    ],
+)
+def test_a_hand_is_seen_where_the_policy_never_brings_it(state: tuple[float, ...]):
+    assert judged("cube", state).worst["effector_m"] < 0.04
+
+
 def test_an_audit_tells_the_worst_that_a_mean_hides():
     domain = load_domain("tworoom")
     tool, world = extractor(domain), domain.make()
