@@ -67,7 +67,9 @@ def test_what_is_seen_in_pictures(vpw: Vpw):
     assert "velocity" not in alone["objects"][0]
     assert read_picture(Path("seen.png")).shape == (896, 896, 3)
     found = json.loads(vpw("audit", "slider", "--frames", "frames.npz", "--overlay", "seen", "--overlays", 2, "--json"))
-    assert {"precision", "recall", "rmse", "frames", "seconds_per_frame"} <= set(found)
+    assert {"precision", "recall", "rmse", "p99", "worst", "frames", "seconds_per_frame"} <= set(found)
+    assert found["rmse"]["puck_m"] <= found["worst"]["puck_m"] >= found["p99"]["puck_m"]
+    assert "worst" in vpw("audit", "slider", "--frames", "frames.npz")
     assert (found["precision"], found["recall"], found["frames"]) == (1.0, 1.0, 62)
     assert found["rmse"]["puck_m"] < 0.03
     assert len(list(Path("seen").iterdir())) == 2

@@ -303,13 +303,24 @@ def test_perception_has_the_audits_and_says_what_no_model_looked_at(folder: Path
     audit = {"precision": 0.9951, "recall": 1.0, "rmse": {"puck_m": 0.0123, "puck_vx": 0.1}, "frames": 500, "seconds_per_frame": 0.0124}
     add_exhibit(folder, "audit", audit, method="tool")
     table = made("perception", folder)
-    assert [text for text, _ in row(table, "Slider").values()] == ["Slider", "tool", "0.995", "1", "puck_m 0.012, puck_vx 0.1", "500", "12"]
+    errors = "puck_m 0.012 / - / -, puck_vx 0.1 / - / -"  # an audit from before percentiles were kept
+    assert [text for text, _ in row(table, "Slider").values()] == ["Slider", "tool", "0.995", "1", errors, "500", "12"]
     assert [entry.text for entry in table.sections[0].rows if entry[1].text == "vlm" for entry in entry[2:]] == ["-"] * 20
     assert "vlm was not measured: it needs a model" in told(table)
     assert "`vpw exhibit audit DOMAIN --results DIR` measures the tool path: pusht, tworoom, cube, reacher." in told(table)
     quoted = [tuple(entry.text for entry in entries[:3]) for entries in table.sections[1].rows]
     assert ("Cube", "tool", "0.67") in quoted and ("PushT", "vlm", "-") in quoted
     assert table.measured[0]["rmse"] == audit["rmse"]
+    assert "worst" not in table.measured[0]
+
+
+def test_perception_shows_the_worst_beside_the_mean(folder: Path):
+    audit = {"precision": 1.0, "recall": 1.0, "frames": 500, "seconds_per_frame": 0.0124}
+    errors = {"rmse": {"puck_m": 0.0123}, "p99": {"puck_m": 0.05}, "worst": {"puck_m": 0.31}}
+    add_exhibit(folder, "audit", {**audit, **errors}, method="tool")
+    table = made("perception", folder)
+    assert row(table, "Slider")["RMSE / p99 / worst"][0] == "puck_m 0.012 / 0.05 / 0.31"
+    assert table.measured[0]["worst"] == {"puck_m": 0.31}
 
 
 def test_a_landscape_stands_with_the_success_that_it_leads_to(tmp_path: Path):

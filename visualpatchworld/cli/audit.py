@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
 
 from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, varied_constants
 from visualpatchworld.cli._show import progress, show
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import VpwError
+
+if TYPE_CHECKING:
+    from visualpatchworld.scene.audit import Audit
 
 
 def audit(
@@ -24,7 +28,7 @@ def audit(
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the tool path against the oracle: precision, recall, errors, time per frame.
+    """Measure the tool path against the oracle: precision, recall, errors and the worst of them, time per frame.
 
     Example: vpw audit DOMAIN --episodes 3
     """
@@ -52,4 +56,19 @@ def audit(
         for i in range(0, len(found), max(len(found) // overlays, 1)):
             picture = drawn(found[i].moment.frames[-1], found[i].sighting, found[i].graph)
             write_picture(overlay / f"{world.name}_{i:04d}.png", picture)
-    show({"domain": world.name, **dataclasses.asdict(auditing.audit(world, seeing, found))}, as_json)
+    measured = auditing.audit(world, seeing, found)
+    show({"domain": world.name, **dataclasses.asdict(measured)}, as_json, *_tables(world.name, measured))
+
+
+def _tables(domain: str, measured: Audit) -> tuple[Table, Table]:
+    """What was seen at all, and how far off each quantity was read."""
+    whole, errors = Table(), Table()
+    for name in ("domain", "precision", "recall", "frames", "ms / frame"):
+        whole.add_column(name)
+    shares = (f"{measured.precision:.4g}", f"{measured.recall:.4g}")
+    whole.add_row(domain, *shares, str(measured.frames), f"{1000 * measured.seconds_per_frame:.1f}")
+    for name in ("error", "rmse", "p99", "worst"):
+        errors.add_column(name)
+    for name in measured.rmse:
+        errors.add_row(name, *(f"{values[name]:.3g}" for values in (measured.rmse, measured.p99, measured.worst)))
+    return whole, errors

@@ -6,22 +6,25 @@ import dataclasses
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from visualpatchworld import __version__
-from visualpatchworld.domain import Domain, find_domains
+from visualpatchworld.domain import Domain, Policy, find_domains
 from visualpatchworld.errors import VpwError
 from visualpatchworld.input import read_text
 from visualpatchworld.output import make_folder, write_text
 from visualpatchworld.scene.tool.calibration import Calibration, Recording, calibrate, parse_calibration
 from visualpatchworld.scene.tool.extractor import Extractor
 from visualpatchworld.scene.tool.motion import sources
-from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
+from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator
 from visualpatchworld.trace.collect import collect
 
 SEED = 7000  # of the episodes to calibrate with; data that others collect has other seeds
+WANDERING_SEED = SEED + 1
+HELD_STEPS = (3, 16)  # for how long a random action is held, the end excluded
 SHIPPED = "calibration.json"  # beside a domain's look: the calibration for its nominal constants
 
 
@@ -33,11 +36,28 @@ def extractor(domain: Domain, constants: Constants | None = None) -> Extractor:
 
 def fresh_calibration(domain: Domain, constants: Constants) -> Calibration:
     """A calibration from episodes collected now."""
-    return calibrate(domain.look, domain.scene.state_space, recordings(domain, constants, SEED, domain.look.num_episodes))
+    look = domain.look
+    found = recordings(domain, constants, SEED, look.num_episodes)
+    if look.num_wandering:
+        found += recordings(dataclasses.replace(domain, policy=wander), constants, WANDERING_SEED, look.num_wandering)
+    return calibrate(look, domain.scene.state_space, found)
+
+
+def wander(simulator: Simulator, rng: np.random.Generator) -> Policy:
+    """Random actions, each held for a while: they lead where a policy with a purpose never goes, but a planner may."""
+
+    def actions() -> Iterator[np.ndarray]:
+        while True:
+            action = rng.uniform(-1.0, 1.0, simulator.action_dim)
+            for _ in range(rng.integers(*HELD_STEPS)):
+                yield action
+
+    chosen = actions()
+    return lambda: next(chosen)
 
 
 def recordings(domain: Domain, constants: Constants, seed: int, episodes: int) -> list[Recording]:
-    """Episodes of the domain's own policy with pictures, one step in as many as its look takes."""
+    """Episodes of the domain's policy with pictures, one step in as many as its look takes."""
     every, simulator = domain.look.every, domain.simulator(constants)
     found = []
     for episode in collect(domain, constants, episodes=episodes, seed=seed):

@@ -12,6 +12,7 @@ from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section
 from visualpatchworld.paper.tables._notes import require
 from visualpatchworld.scene.audit import SAME_PX
 
+ERRORS = ("rmse", "p99", "worst")  # earlier results have the first alone
 PATHS = ("oracle", "tool", "vlm")
 
 
@@ -33,7 +34,7 @@ def table(results: Results, quoted: Quoted) -> Table:
             Column("pictures of", words=True),
             Column("path", words=True),
             *map(Column, ("precision", "recall")),
-            Column("RMSE", words=True),
+            Column("RMSE / p99 / worst", words=True),
             *map(Column, ("frames", "ms / frame")),
         ),
         sections=(
@@ -43,7 +44,8 @@ def table(results: Results, quoted: Quoted) -> Table:
         notes=(
             "Precision and recall: of the objects that are reported, and of those that are to be seen, "
             f"the share found within {SAME_PX:g} pixels.",
-            "RMSE is over frames in which nothing was hidden, in the unit that its name ends with; the oracle reads the simulator: 0.",
+            "Errors are over frames in which nothing was hidden, in the unit that a name ends with; the oracle reads the simulator: 0.",
+            "RMSE: root mean square; p99: what 99 of 100 readings stay below.",
             *([f"`vpw exhibit audit DOMAIN --results {results.out}` measures the tool path: {', '.join(missing)}."] if missing else []),
             "vlm was not measured: it needs a model; `vpw scene DOMAIN IMAGE.png --via vlm --endpoint URL --model NAME` asks one.",
             f"{quoted.data['about']} The two scales do not compare with each other.",
@@ -55,10 +57,14 @@ def table(results: Results, quoted: Quoted) -> Table:
 
 def _row(audit: Exhibit) -> tuple[Entry, ...]:
     data = audit.data
-    errors = ", ".join(f"{name} {error:.2g}" for name, error in data["rmse"].items())
+    errors = ", ".join(f"{name} {' / '.join(_figure(data, kind, name) for kind in ERRORS)}" for name in data["rmse"])
     milliseconds = 1000 * data["seconds_per_frame"]
     shares = [Entry(number(data[name], 3)) for name in ("precision", "recall")]
     return (words(audit.title), words(audit.method), *shares, words(errors), Entry(str(data["frames"])), Entry(f"{milliseconds:.0f}"))
+
+
+def _figure(data: Mapping[str, Any], kind: str, name: str) -> str:
+    return f"{data[kind][name]:.2g}" if name in data.get(kind, {}) else MISSING
 
 
 def _quoted(title: str, row: Mapping[str, Any]) -> Iterator[tuple[Entry, ...]]:
@@ -66,11 +72,12 @@ def _quoted(title: str, row: Mapping[str, Any]) -> Iterator[tuple[Entry, ...]]:
         error = row[f"{path}_rmse"]
         if error is not None:
             share = row["precision_recall"] if path == "tool" else None
-            yield (words(title), quote(path), quote(share), quote(share), quote(f"{error:g} {row['unit']}"), quote(None), quote(None))
+            yield (words(title), quote(path), *[quote(share)] * 2, quote(f"{error:g} {row['unit']}"), *[quote(None)] * 2)
 
 
 def _record(audit: Exhibit) -> dict[str, Any]:
-    measured = {name: audit.data[name] for name in ("precision", "recall", "rmse", "frames", "seconds_per_frame")}
+    names = ("precision", "recall", *ERRORS, "frames", "seconds_per_frame")
+    measured = {name: audit.data[name] for name in names if name in audit.data}
     return {"domain": audit.domain, "source": audit.source, "method": audit.method, "seed": audit.seed, **measured}
 
 

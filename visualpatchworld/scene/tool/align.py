@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from visualpatchworld.scene.tool.camera import Camera
 ROUGH_STEPS, FINE_STEPS = 2, 8
 MARGIN_PX = 3
 NUM_DIRECTIONS = 72
+NUM_CUT_TURNS, NUM_REFINED = 24, 3  # first guesses for a shape that the picture's edge cuts off, and how many of them are followed
+SURE_AGREEMENT = 0.85
 
 
 class Placed(NamedTuple):
@@ -51,6 +54,11 @@ class Template:
         return np.stack(np.meshgrid(axis, axis), axis=-1)
 
     @functools.cached_property
+    def inside(self) -> Float[np.ndarray, "m 2"]:
+        """The points of the grid that the shape covers."""
+        return self.grid[self.cover > 0.5]
+
+    @functools.cached_property
     def centroid(self) -> Float[np.ndarray, " 2"]:
         return np.average(self.grid.reshape(-1, 2), axis=0, weights=self.cover.ravel())
 
@@ -63,8 +71,11 @@ class Template:
 def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Template, turns: bool, patch: np.ndarray) -> Placed:
     """The pose whose template agrees best with a patch of a mask; pixels that something hides have no say."""
     rows, columns = (np.flatnonzero(patch.any(axis=axis)) for axis in (1, 0))
-    top, left = max(rows[0] - MARGIN_PX, 0), max(columns[0] - MARGIN_PX, 0)
-    window = slice(top, rows[-1] + MARGIN_PX + 1), slice(left, columns[-1] + MARGIN_PX + 1)
+    cut = turns and bool(_touched(rows, columns, mask).any())
+    # Of a shape that the edge cuts off, the longest side may be out of the picture, and must not be thought to lie beside the patch.
+    margin = round(len(template.cover) / 2 * template.cell * camera.pixels_per_unit(template.centroid)) if cut else MARGIN_PX
+    top, left = max(rows[0] - margin, 0), max(columns[0] - margin, 0)
+    window = slice(top, rows[-1] + margin + 1), slice(left, columns[-1] + margin + 1)
     observed, weight = mask[window], 1.0 - hidden[window]
     pixels = np.stack(np.meshgrid(np.arange(observed.shape[1]) + left, np.arange(observed.shape[0]) + top), axis=-1)
     points = camera.ground(pixels.astype(np.float64))
@@ -73,7 +84,14 @@ def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Templa
     starts = [np.array([*_origin(center, angle, template), angle]) for angle in angles]
     tries = [_refine(start, points, observed, weight, template, turns, ROUGH_STEPS) for start in starts]
     best = max(tries, key=lambda placed: placed.agreement)
-    return _refine(best.pose, points, observed, weight, template, turns, FINE_STEPS)
+    placed = _refine(best.pose, points, observed, weight, template, turns, FINE_STEPS)
+    if placed.agreement > SURE_AGREEMENT or not cut:
+        return placed
+    # What is left of a shape that the edge cuts off has another centroid and another spread, so every turn has a chance.
+    starts = _cut_starts(rows, columns, mask, camera, template, center)
+    tries = [_refine(start, points, observed, weight, template, turns, ROUGH_STEPS) for start in starts]
+    likely = sorted(tries, key=lambda found: -found.agreement)[:NUM_REFINED]
+    return max([placed, *(_refine(found.pose, points, observed, weight, template, turns, FINE_STEPS) for found in likely)], key=_agreement)
 
 
 def _refine(
@@ -99,6 +117,30 @@ def _refine(
     both = (weight * np.minimum(observed, cover)).sum()
     either = (weight * np.maximum(observed, cover)).sum()
     return Placed(pose, float(both / max(either, 1e-6)), float((weight * cover).sum() / max(cover.sum(), 1e-6)))
+
+
+def _agreement(placed: Placed) -> float:
+    return placed.agreement
+
+
+def _touched(rows: np.ndarray, columns: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Whether a patch reaches the picture's edges: left and right, top and bottom."""
+    return np.array([[columns[0] == 0, columns[-1] == mask.shape[1] - 1], [rows[0] == 0, rows[-1] == mask.shape[0] - 1]])
+
+
+def _cut_starts(
+    rows: np.ndarray, columns: np.ndarray, mask: np.ndarray, camera: Camera, template: Template, center: np.ndarray
+) -> Iterator[np.ndarray]:
+    """Poses in every direction whose sides lie where the patch has sides that the picture's edge does not cut."""
+    sides = np.array([[columns[0], columns[-1]], [rows[0], rows[-1]]], dtype=np.float64)
+    whole = ~_touched(rows, columns, mask)
+    whole[~whole.any(axis=1)] = True
+    for angle in np.arange(NUM_CUT_TURNS) * 2 * math.pi / NUM_CUT_TURNS:
+        cos, sin = math.cos(angle), math.sin(angle)
+        drawn = camera.project(template.inside @ np.array([[cos, sin], [-sin, cos]]) + center)
+        apart = sides - np.stack([drawn.min(axis=0), drawn.max(axis=0)], axis=1)
+        shift = np.average(apart, axis=1, weights=whole)
+        yield np.array([*camera.ground(camera.project(center) + shift), angle])
 
 
 def _origin(center: np.ndarray, angle: float, template: Template) -> np.ndarray:

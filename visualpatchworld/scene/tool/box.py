@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -19,6 +20,7 @@ from visualpatchworld.scene.tool.part import Masks, Measures, Numbers, Part, Sig
 from visualpatchworld.scene.tool.shape import centroid, largest_patch, sharpened
 
 BLURS_PX = (2.0, 1.0, 0.6, 0.6, 0.6, 0.6, 0.6)  # edges that get sharper as the fit goes on
+LONG_BLURS_PX = (3.0, 2.0, 2.0, 1.0, 1.0, *[0.6] * 9)  # where nothing is known, and where much is hidden
 MARGIN_PX = 4
 SMALLEST_PX = 12
 NUM_SHAPE_PICTURES = 80  # from which its size and the camera are fitted
@@ -33,12 +35,33 @@ ANY = 10.0  # an error that says nothing
 NEAR_HOLDER_PX = 15.0
 SLIDES, DROPS = (-0.5, 0.0, 0.5), (0.0, -0.6)  # of half its edge: first guesses of where between the holder's fingers it is
 HOLDING_BONUS, HOLDING_OPENING = 10.0, 0.15  # in the unit of a fit's cost; how near to the usual opening
-LEAST_AGREEMENT = 0.5
+LEAST_AGREEMENT, SURE_AGREEMENT = 0.5, 0.94
+ASIDE = (0.0, -0.8, 0.8)  # of half its edge: how far a half-hidden box may be from the middle of what is seen
+HEIGHTS = 15.0 / 8.0 * np.arange(1, 10)  # of half its edge, above where it rests: first guesses for one in the air
+FALLING_COST = 6.0  # in the unit of a fit's cost: falling is rare
+LEAST_SHOWN = 0.5  # of a box in the air: the depth of one that is mostly hidden is not to be seen
+
+
+class Guess(NamedTuple):
+    """Where a box may be, how surely, and what it costs to think so, in the unit of a fit's cost."""
+
+    starts: Float[np.ndarray, "N 3"]
+    expected: Float[np.ndarray, " 3"]
+    error: Float[np.ndarray, " 3"]
+    cost: float = 0.0
+
+
+class Found(NamedTuple):
+    """A fitted box: its pose, its cost, and how well it agrees with what is seen (0 to 1)."""
+
+    pose: Float[np.ndarray, " 4"]  # x, y, z, angle
+    cost: float
+    agreement: float
 
 
 @dataclass(frozen=True)
 class Box(Part):
-    """Its height is where it rests, or where a `holder` holds it, whichever explains the picture."""
+    """It rests, or a `holder` holds it, or it is in the air where it is as large as it looks: whichever explains the picture."""
 
     object: str
     kind: str
@@ -109,21 +132,16 @@ class Box(Part):
         if view is None:
             return Sighting(hidden=(self.object,))
         center = (view.where * view.cover[:, None]).sum(axis=0) / view.cover.sum()
-        half, rest = float(measures["half"][0]), float(measures["rest"][0])
-        point = np.array([*camera.ground(center, rest), rest])
-        resting = _fit(point[None], view, camera, half, point, np.array([ANY, ANY, REST_ERROR]))
-        tries = {"rest": resting}
-        if f"{self.holder}.pose.x" in so_far.numbers:
-            held = np.array([so_far.numbers[f"{self.holder}.pose.{axis}"] for axis in "xyz"]) + measures["offset"]
-            if np.linalg.norm(camera.project(held) - center) < NEAR_HOLDER_PX:
-                angle = so_far.numbers.get(f"{self.holder}.pose.angle", 0.0)
-                slid = [(slide * math.cos(angle), slide * math.sin(angle), drop) for slide in SLIDES for drop in DROPS]
-                starts = held + half * np.array(slid)
-                pose, cost, agreement = _fit(starts, view, camera, half, held, np.hypot(measures["offset_error"], HOLDER_ERROR))
-                # A hand that is as closed as hands that hold the box is likely to hold it.
-                closed = abs(so_far.numbers.get(f"{self.holder}.attributes.opening", 0.0) - float(measures["held_opening"][0]))
-                tries["held"] = pose, cost - (HOLDING_BONUS if closed < HOLDING_OPENING else 0.0), agreement
-        how, (pose, _, agreement) = min(tries.items(), key=lambda item: item[1][1])
+        half = float(measures["half"][0])
+        guesses = {"rest": _resting(center, camera, measures), "held": self._held(center, camera, measures, so_far)}
+        tries = {how: _fit(guess, view, camera, half, BLURS_PX) for how, guess in guesses.items() if guess is not None}
+        if max(found.agreement for found in tries.values()) < SURE_AGREEMENT:
+            guesses |= {"rest": _resting(center, camera, measures, ASIDE), "in the air": _in_the_air(center, camera, measures)}
+            longer = {how: _fit(guess, view, camera, half, LONG_BLURS_PX) for how, guess in guesses.items() if guess is not None}
+            if not _shows_depth(longer["in the air"].pose, view, camera, measures):
+                del longer["in the air"]
+            tries = {how: min(found, tries.get(how, found), key=_cost) for how, found in longer.items()}
+        how, (pose, _, agreement) = min(tries.items(), key=lambda item: item[1].cost)
         if agreement < LEAST_AGREEMENT:
             return Sighting(hidden=(self.object,))
         numbers = {f"{self.object}.pose.{key}": float(value) for key, value in zip(("x", "y", "z", "angle"), pose, strict=True)}
@@ -132,6 +150,20 @@ class Box(Part):
             numbers[f"{self.holder}.attributes.contact"] = float(measures["contact"][0]) if how == "held" else 0.0
         edge = _hull(pose, camera, half)
         return Sighting(numbers, outlines={self.object: (np.concatenate([edge, edge[:1]]),)})
+
+    def _held(self, center: np.ndarray, camera: Camera, measures: Measures, so_far: Sighting) -> Guess | None:
+        """Where a holder that is near would hold the box."""
+        if f"{self.holder}.pose.x" not in so_far.numbers:
+            return None
+        held = np.array([so_far.numbers[f"{self.holder}.pose.{axis}"] for axis in "xyz"]) + measures["offset"]
+        if np.linalg.norm(camera.project(held) - center) >= NEAR_HOLDER_PX:
+            return None
+        angle = so_far.numbers.get(f"{self.holder}.pose.angle", 0.0)
+        slid = [(slide * math.cos(angle), slide * math.sin(angle), drop) for slide in SLIDES for drop in DROPS]
+        # A hand that is as closed as hands that hold the box is likely to hold it.
+        closed = abs(so_far.numbers.get(f"{self.holder}.attributes.opening", 0.0) - float(measures["held_opening"][0]))
+        cost = -HOLDING_BONUS if closed < HOLDING_OPENING else 0.0
+        return Guess(held + float(measures["half"][0]) * np.array(slid), held, np.hypot(measures["offset_error"], HOLDER_ERROR), cost)
 
     def _known_views(self, pictures: Sequence[Masks], known: Sequence[Numbers]) -> tuple[list[np.ndarray], list[View]]:
         """As many pictures of the box at rest as of the box lifted, where there are such, with its known poses."""
@@ -163,29 +195,49 @@ def _hull(pose: np.ndarray, camera: Camera, half: float) -> Float[np.ndarray, "M
     return cv2.convexHull(camera.project(corners).astype(np.float32))[:, 0].astype(np.float64)
 
 
-def _fit(
-    starts: Float[np.ndarray, "N 3"],
-    view: View,
-    camera: Camera,
-    half: float,
-    expected: Float[np.ndarray, " 3"],
-    error: Float[np.ndarray, " 3"],
-) -> tuple[np.ndarray, float, float]:
-    """Pose, cost and agreement of the box that explains a view, given where it is expected and how surely."""
+def _resting(center: np.ndarray, camera: Camera, measures: Measures, shares: Sequence[float] = (0.0,)) -> Guess:
+    """At rest, at the middle of what is seen of it, or beside it by these shares of half its edge: a part may be hidden."""
+    rest = float(measures["rest"][0])
+    point = np.array([*camera.ground(center, rest), rest])
+    aside = np.array([(right, ahead, 0.0) for right in shares for ahead in shares])
+    return Guess(point + float(measures["half"][0]) * aside, point, np.array([ANY, ANY, REST_ERROR]))
+
+
+def _in_the_air(center: np.ndarray, camera: Camera, measures: Measures) -> Guess:
+    """Anywhere on the line of sight, above where it rests."""
+    heights = float(measures["rest"][0]) + float(measures["half"][0]) * HEIGHTS
+    starts = np.array([[*camera.ground(center, height), height] for height in heights])
+    return Guess(starts, starts[0], np.full(3, ANY), FALLING_COST)
+
+
+def _shows_depth(pose: np.ndarray, view: View, camera: Camera, measures: Measures) -> bool:
+    """Whether a box in the air is above the ground, and so much of it is seen that its size says how far away it is."""
+    half = float(measures["half"][0])
+    area = float(cv2.contourArea(_hull(pose, camera, half).astype(np.float32)))
+    return bool(pose[2] > measures["rest"][0] + half / 2 and view.cover @ view.weight > LEAST_SHOWN * area)
+
+
+def _fit(guess: Guess, view: View, camera: Camera, half: float, blurs_px: Sequence[float]) -> Found:
+    """The box that explains a view, given where it is expected and how surely."""
+    starts, expected, error, cost = guess
     trust = np.append(1.0 / np.asarray(error) ** 2, 0.0) * PIXEL_ERROR**2
     turns = [np.append(start, turn * QUARTER / NUM_TURNS) for start in starts for turn in range(NUM_TURNS)]
-    pose = min(turns, key=lambda turn: float((view.weight * (draw(turn, view.where, camera, half, BLURS_PX[0]) - view.cover) ** 2).sum()))
-    for blur_px in BLURS_PX:
+    pose = min(turns, key=lambda turn: float((view.weight * (draw(turn, view.where, camera, half, blurs_px[0]) - view.cover) ** 2).sum()))
+    for blur_px in blurs_px:
         drawn = draw(pose, view.where, camera, half, blur_px)
         nudged = [draw(pose + nudge, view.where, camera, half, blur_px) for nudge in np.diag(NUDGES)]
         slopes = np.stack([(moved - drawn) / size * view.weight for moved, size in zip(nudged, NUDGES, strict=True)])
         pull = slopes @ ((view.cover - drawn) * view.weight) + trust * np.append(expected - pose[:3], 0.0)
         move = np.linalg.solve(slopes @ slopes.T + np.diag(trust + 1e-6), pull)
         pose = pose + np.clip(move, -LARGEST_STEP, np.append(np.full(3, LARGEST_STEP), 0.3))
-    drawn = draw(pose, view.where, camera, half, BLURS_PX[-1])
-    cost = float(((view.weight * (drawn - view.cover)) ** 2).sum() + (trust[:3] * (expected - pose[:3]) ** 2).sum())
+    drawn = draw(pose, view.where, camera, half, blurs_px[-1])
+    cost += float(((view.weight * (drawn - view.cover)) ** 2).sum() + (trust[:3] * (expected - pose[:3]) ** 2).sum())
     both = (view.weight * np.minimum(drawn, view.cover)).sum()
-    return pose, cost, float(both / max((view.weight * np.maximum(drawn, view.cover)).sum(), 1e-6))
+    return Found(pose, cost, float(both / max((view.weight * np.maximum(drawn, view.cover)).sum(), 1e-6)))
+
+
+def _cost(found: Found) -> float:
+    return found.cost
 
 
 def _rough_half(views: Sequence[View], poses: Sequence[np.ndarray], camera: Camera) -> float:

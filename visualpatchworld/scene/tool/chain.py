@@ -17,7 +17,7 @@ from visualpatchworld.scene.tool.camera import Camera
 from visualpatchworld.scene.tool.part import Masks, Measures, Numbers, Part, Sighting
 from visualpatchworld.scene.tool.shape import centroid, largest_patch, patches
 
-ROUGH_STEPS, FINE_STEPS = 3, 8
+ROUGH_BLURS, FINE_STEPS = (1.0, 0.5, 0.25), 8  # at first edges are soft, in radii of the first link, so that they feel a link further away
 MARGIN_PX = 3
 LEAST_AGREEMENT, SURE_AGREEMENT = 0.6, 0.75  # of drawn and seen arm
 MOST_PATCHES = 6
@@ -91,14 +91,15 @@ class Chain(Part):
         arm = _arm(measures)
         where, cover, weight = self._pixels(masks, camera)
         joints, agreement = np.zeros(2), 0.0
+        rough = [max(blur * arm.widths[0], arm.widths[4]) for blur in ROUGH_BLURS]
         # Light on the links can look like the tip, so the next patch of its paint has a chance, too.
         for patch in patches(masks[self.tip_paint], MOST_PATCHES):
             tip = camera.ground(centroid(masks[self.tip_paint] * patch))
-            tries = [_turn(joints, where, cover, weight, arm, ROUGH_STEPS) for joints in _bends(tip, arm)]
+            tries = [_turn(joints, where, cover, weight, arm, rough) for joints in _bends(tip, arm)]
             joints, agreement = max([(joints, agreement), *tries], key=lambda found: found[1])
             if agreement > SURE_AGREEMENT:
                 break
-        joints, agreement = _turn(joints, where, cover, weight, arm, FINE_STEPS)
+        joints, agreement = _turn(joints, where, cover, weight, arm, [arm.widths[4]] * FINE_STEPS)
         if agreement < LEAST_AGREEMENT:
             return Sighting(hidden=(*self.links, self.tip))
         joints = np.mod(joints + math.pi, 2 * math.pi) - math.pi
@@ -145,10 +146,12 @@ def _from_segment(where: np.ndarray, start: np.ndarray, stop: np.ndarray) -> tup
     return x, y, np.hypot(x, y), near_x, near_y
 
 
-def _turn(joints: np.ndarray, where: np.ndarray, cover: np.ndarray, weight: np.ndarray, arm: Arm, steps: int) -> tuple[np.ndarray, float]:
-    """Gauss-Newton on the difference of drawn and seen arm: the joints, and how well the two agree."""
-    for _ in range(steps):
-        drawn, slopes = draw(joints, where, arm)
+def _turn(
+    joints: np.ndarray, where: np.ndarray, cover: np.ndarray, weight: np.ndarray, arm: Arm, blurs: Sequence[float]
+) -> tuple[np.ndarray, float]:
+    """Gauss-Newton on the difference of drawn and seen arm, with these edges: the joints, and how well the two agree in the end."""
+    for blur in blurs:
+        drawn, slopes = draw(joints, where, arm._replace(widths=np.append(arm.widths[:4], blur)))
         slopes = slopes * weight
         move = np.linalg.solve(slopes @ slopes.T + 1e-6 * np.eye(2), slopes @ ((cover - drawn) * weight))
         joints = joints + np.clip(move, -0.2, 0.2)

@@ -27,9 +27,12 @@ LARGEST_STEP = np.array([0.03, 0.03, 0.03, 0.3, 0.3])
 LOOSE = np.array([1e2, 1e2, 1e2, 5.0, 5.0])  # ridge: a direction that pixels do not show stays as it was
 FIRST_DAMPING = 0.03
 LEAST_AGREEMENT, SURE_AGREEMENT = 0.55, 0.74
+LEAST_CUT_AGREEMENT, SURE_CUT_AGREEMENT = 0.72, 0.9  # of a hand that the picture's edge cuts off: what is left of it fits many poses
+OTHER_DISTANCES = (-0.1, 0.1)  # how far away it is can not be guessed from a part
 OTHER_TURNS = tuple(np.array([0.0, 0.0, 0.0, turn, 0.0]) for turn in (0.5, -0.5))
 LEAST_SHOWN = 0.4  # share of it within the picture
 BEYOND = 0.02  # how far a hand may be from where hands were when they were measured
+ASTRAY = 0.04  # and how much further a fit is believed: a hand at the end of its room is there, one that is cut off may be read anywhere
 ALIKE = 0.04  # distance up to which a guess and a fit speak of the same hand
 
 
@@ -107,14 +110,19 @@ class Hand(Part):
         guess, view = _guess(mask, measures, camera), _view(mask, veil, window, MOST_PIXELS)
         blurs_px = (*ROUGH_BLURS_PX, *(balls.blur_px,) * FINE_STEPS)
         pose, agreement = _fit(guess, view, balls, camera, blurs_px)
+        others = []
         if agreement < SURE_AGREEMENT:
-            others = [_fit(guess + turn, view, balls, camera, blurs_px) for turn in OTHER_TURNS]
-            pose, agreement = max([(pose, agreement), *others], key=lambda found: found[1])
-        if agreement < LEAST_AGREEMENT:
+            others += [guess + turn for turn in OTHER_TURNS]
+        cut = _is_cut(mask)
+        if cut and agreement < SURE_CUT_AGREEMENT:
+            others += [_moved_away(guess, camera, distance) for distance in OTHER_DISTANCES]
+        tries = [_fit(start, view, balls, camera, blurs_px) for start in others]
+        pose, agreement = max([(pose, agreement), *tries], key=lambda found: found[1])
+        if agreement < (LEAST_CUT_AGREEMENT if cut else LEAST_AGREEMENT):
             return Sighting(hidden=(self.object,))
         if balls.share_in_picture(pose, camera, len(mask)) < LEAST_SHOWN:
             return Sighting(hidden=(self.object,))
-        if np.any((pose[:3] < measures["low"]) | (pose[:3] > measures["high"])):
+        if np.any((pose[:3] < measures["low"] - ASTRAY) | (pose[:3] > measures["high"] + ASTRAY)):
             pose = guess  # no hand was ever there; one that the picture's edge cuts off has few edges to be fitted to
         # What looks alike and what is drawn err differently: where they agree, their mean is better than either.
         apart = np.linalg.norm(pose[:3] - guess[:3]) / ALIKE
@@ -155,6 +163,18 @@ def _patch(mask: np.ndarray, center: Float[np.ndarray, " 2"]) -> Float[np.ndarra
     warp = np.array([[scale, 0, center[0] - corner], [0, scale, center[1] - corner]])
     coarse = cv2.blur(mask.astype(np.float32), (round(scale), round(scale)))
     return cv2.warpAffine(coarse, warp, (PATCH_CELLS, PATCH_CELLS), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP).ravel()
+
+
+def _is_cut(mask: np.ndarray) -> bool:
+    """Whether the picture's edge cuts a mask off."""
+    return any(bool((side > 0.5).any()) for side in (mask[0], mask[-1], mask[:, 0], mask[:, -1]))
+
+
+def _moved_away(pose: np.ndarray, camera: Camera, distance: float) -> np.ndarray:
+    """The same hand further away along the line of sight."""
+    eye = -np.linalg.solve(camera.matrix[:, :3], camera.matrix[:, 3])
+    sight = pose[:3] - eye
+    return np.concatenate([pose[:3] + distance * sight / np.linalg.norm(sight), pose[3:]])
 
 
 def _guess(mask: np.ndarray, measures: Measures, camera: Camera) -> np.ndarray:

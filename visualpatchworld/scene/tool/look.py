@@ -22,4 +22,5 @@ class Look:
     anchor: str = ""
     seen_constants: tuple[str, ...] = ()
     num_episodes: int = 4  # to calibrate with
+    num_wandering: int = 0  # further ones with random actions, where the policy shows too little of what there is to see
     every: int = 1  # one picture in so many is taken; more than 1 only where no velocity is asked for
