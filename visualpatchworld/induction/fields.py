@@ -205,7 +205,7 @@ def _copies(seen, noise, live, note, told, labels) -> list[Derived]:
     return derived
 
 
-def _circle_candidate(trajectories: Sequence[Trajectory], circle: tuple[int, int]) -> _Candidate:
+def _circle_candidate(trajectories: Sequence[Trajectory], circle: tuple[int, ...]) -> _Candidate:
     series = tuple(np.unwrap(np.arctan2(t.observations[:, circle[1]], t.observations[:, circle[0]])) for t in trajectories)
     return _Candidate(circle, series, True, False)
 
@@ -432,7 +432,8 @@ class _Names:
     """Python names for fields: the world's own where it gives them, plain words where not; each once."""
 
     def __init__(self, labels: Sequence[str], given: bool):
-        self.labels, self.given, self.used = labels, given, set(RESERVED)
+        self.labels, self.given = labels, given
+        self.used: set[str] = set(RESERVED)
 
     def _unique(self, name: str) -> str:
         name = re.sub(r"\W+", "_", name).strip("_").lower() or "field"

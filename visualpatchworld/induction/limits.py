@@ -43,7 +43,7 @@ def unexplained(draft: Draft, rows: Rows, noise: Float[np.ndarray, " S"], tolera
         usual = np.quantile(np.abs(off), QUIET, axis=0) / QUIET_SPREAD
         motion = np.maximum(np.std(rows.after - rows.before, axis=0), 1e-12)
         tolerance = np.maximum(np.maximum(10 * usual, 8 * noise), 1e-7 * motion)
-    return Unexplained((np.abs(off) > tolerance).any(axis=1), off, tolerance)
+    return Unexplained(np.asarray((np.abs(off) > tolerance).any(axis=1)), off, tolerance)
 
 
 def find_limits(

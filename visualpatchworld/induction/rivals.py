@@ -49,7 +49,7 @@ class Evidence:
 
 def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, left: Left, *, exact: bool) -> list[Evidence]:
     """The rates under every integrator in question, refined, with limits, on held-out stretches."""
-    options = [(i, n, step) for i, n in _integrators(reading, exact) for step in _steps(reading, i, n)]
+    options: list[tuple[Integrator, int, float]] = [(i, n, step) for i, n in _integrators(reading, exact) for step in _steps(reading, i, n)]
     if len(options) > 1:
         # A simpler integrator or a shorter time step stands in front and wins unless another is clearly better.
         few = cut(data.states, data.actions, 1, most=FEW)
@@ -149,8 +149,10 @@ def _integrators(reading: Reading, exact: bool) -> list[tuple[Integrator, int]]:
         return [("rk4", 1), ("explicit", 2), ("explicit", 4), ("explicit", 5)]
     options: list[tuple[Integrator, int]] = [("rk4", 1)]
     for n in (2, 4, 5, 10):
-        options += [("semi-implicit", n)] if abs((n - 1) / (2 * n) - weight) < 0.06 else []
-        options += [("explicit", n)] if abs((n + 1) / (2 * n) - weight) < 0.06 else []
+        if abs((n - 1) / (2 * n) - weight) < 0.06:
+            options.append(("semi-implicit", n))
+        if abs((n + 1) / (2 * n) - weight) < 0.06:
+            options.append(("explicit", n))
     return [*options, ("rk4", 2)] if abs(weight - 0.5) < 0.06 else options
 
 

@@ -256,8 +256,8 @@ def _choices(
         windows = samples_in_windows(samples, data.rows, usable, pool)
         if response.noisy and windows.windows is not None and len(windows.windows) >= 40:
             response = pooled(response, windows)
-            every = np.ones(len(windows.windows), bool)
-            options = sums_of(reading, data.rows, response, space, data.memory, windows, every, deepest=deepest)
+            whole = np.ones(len(windows.windows), bool)
+            options = sums_of(reading, data.rows, response, space, data.memory, windows, whole, deepest=deepest)
         wanted[k] = response
         choices.append(options or sums_of(reading, data.rows, response, space, data.memory, samples, deepest=deepest))
     return wanted, choices

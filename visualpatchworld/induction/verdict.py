@@ -67,7 +67,7 @@ def open_rows(best: Evidence) -> Unexplained:
     off = np.where(np.isfinite(given), rows.after - given, 1e9)
     motion = np.maximum(np.std(rows.after - rows.before, axis=0), 1e-12)
     tolerance = np.maximum(np.maximum(10 * 1.4826 * np.median(np.abs(off), axis=0), 8 * data.noise), 1e-4 * motion)
-    return Unexplained((np.abs(off) > tolerance).any(axis=1), off, tolerance)
+    return Unexplained(np.asarray((np.abs(off) > tolerance).any(axis=1)), off, tolerance)
 
 
 def _where(missed: Unexplained, best: Evidence) -> str:
