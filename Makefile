@@ -1,21 +1,23 @@
 # `make run` and `make test` do all the setting-up they need; see scripts/setup.
 DOMAIN ?= pusht
-OUT ?= runs/$(DOMAIN)
+WORLD ?= $(DOMAIN)
+OUT ?= runs/$(WORLD)
+TESTS := pytest --numprocesses auto --dist loadfile
 BIN := .venv/bin
 
 .PHONY: run test quick speed lint format readme docs clean
 
 run: .venv/ready
-	$(BIN)/vpw run $(DOMAIN) --out $(OUT)
+	$(BIN)/vpw run $(WORLD) --out $(OUT)
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/$(TESTS)
 
 # For people who change code: all tests that were measured to be fast; see tests/slow.txt.
 quick: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/$(TESTS) -m "not slow"
 
 # How fast programs plan, against their engines; programs that are not there yet are induced first.
 speed: .venv/ready

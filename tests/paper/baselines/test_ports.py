@@ -43,8 +43,8 @@ def test_no_loadable_program_is_none_and_the_budget_holds(method, study_of: Stud
 @pytest.mark.parametrize("method", find_methods().values(), ids=lambda method: method.name)
 def test_the_same_seed_asks_the_same(method, study_of: StudyOf):
     first, again = (study_of([STAYS, NO_DRAG, RAISES], calls=4, seed=4) for _ in range(2))
-    for study in (first, again):
-        method.search(study)
+    for one in (first, again):
+        method.search(one)
     assert prompts(first) == prompts(again)
 
 
