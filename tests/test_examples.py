@@ -56,6 +56,25 @@ def test_each_is_short_and_tested_here():
         assert f'"{script.relative_to(EXAMPLES)}"' in tests, script
 
 
+def test_any_environment(tmp_path: Path):
+    said = run("any_environment.py", tmp_path)
+    assert "explained" in said and "def reward(state, action, next_state):" in said
+    found = re.search(r"planned return (-?\d+), random actions (-?\d+)", said)
+    assert found is not None and float(found[1]) > float(found[2])
+
+
+def test_any_log(tmp_path: Path):
+    said = run("any_log.py", tmp_path)
+    assert "explained" in said and "spring of place" in said
+
+
+def test_any_reward(tmp_path: Path):
+    said = run("any_reward.py", tmp_path)
+    assert "terminated(next_state)" in said
+    planned, random = (float(value) for value in re.findall(r"as found: return (-?[\d.]+), random actions (-?[\d.]+)", said)[0])
+    assert planned > random
+
+
 def test_induce_and_plan(tmp_path: Path):
     said = run("induce_and_plan.py", tmp_path)
     assert share_explained(said, "linear+border-and-wall") >= 0.9 and "def step(state, action):" in said

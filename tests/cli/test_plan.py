@@ -60,7 +60,7 @@ def test_the_commands_of_a_suite_run(vpw: Vpw, program: Path, toy_file: Path, tm
         ("plan slider --program {program} --traces {file} --episodes 500", "tasks with a goal 25 steps ahead, not 500; ask for fewer"),
         ("plan slider --program {program} --traces {file} --offset 900", "hold 0 tasks with a goal 900 steps ahead"),
         ("plan slider --program {program} --results /dev/null/x", "Could not make the folder"),
-        ("plan slidr --program {program}", "No domain 'slidr'"),
+        ("plan slidr --program {program}", "No world 'slidr'"),
         ("plan slider --program {program} --vary drog=1", "No constant 'drog'"),
         ("plan slider --program {program} --observe eyes", "'eyes' is not one of"),
     ],

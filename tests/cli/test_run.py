@@ -83,7 +83,7 @@ def test_a_program_edited_by_hand_is_kept_and_said_so(vpw: Vpw, first: dict):
     ("arguments", "sentence"),
     [
         ("run slider --tasks 5000", "ask for fewer"),
-        ("run slidr", "No domain 'slidr'"),
+        ("run slidr", "No world 'slidr'"),
         ("run slider --vary drog=1", "No constant 'drog'"),
         ("run slider --out /dev/null/x", "Could not make the folder"),
         ("run slider --episodes 2", "greater than or equal to 3"),

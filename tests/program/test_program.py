@@ -147,7 +147,7 @@ def step(state, action):
 """
 BROKEN = {
     "codes for the terminal": (SHOUTS, r":6: ValueError: \\x1b\[2J"),
-    "deeply nested": (f"x = {'-' * 50_000}1", "not Python that can be read"),
+    "deeply nested": (f"x = {'-' * 50_000}1", "not Python"),
     "not Python": ("def step(state, action)\n    return state\n", r":1: not Python"),
     "no step": ("from typing import NamedTuple\nclass State(NamedTuple):\n    puck_x: float\n    puck_vx: float\n", "defines no 'step'"),
     "no State": ("def step(state, action):\n    return state\n", "defines no 'State'"),

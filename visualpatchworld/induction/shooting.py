@@ -45,9 +45,9 @@ def refine_noisy(
     values = np.array([float(draft.program.constants[name]) for name in names])
     unit = np.where(values == 0, 1.0, np.abs(values))
     size = np.maximum(np.std(stretches.truths[:, -1] - stretches.starts, axis=0), 1e-12)
-    level = np.where(seen, size * 1e-2 if noise is None else np.maximum(noise, 1e-9 * size), np.inf)
+    level: np.ndarray = np.where(seen, size * 1e-2 if noise is None else np.maximum(noise, 1e-9 * size), np.inf)
     measured = np.concatenate([stretches.starts[:, None], stretches.truths], axis=1)
-    starts = stretches.starts.copy()
+    starts: np.ndarray = stretches.starts.copy()
 
     def run(place: np.ndarray, begin: np.ndarray) -> np.ndarray:
         given = march(draft.program, begin, stretches.actions, dict(zip(names, place * unit, strict=True)))
@@ -60,9 +60,11 @@ def refine_noisy(
         """Half the sum of squares near zero, and straight far from it."""
         return float(np.sum(FAR**2 * (np.sqrt(1 + (residual / FAR) ** 2) - 1)))
 
-    place, damping = values / unit, 1e-4
-    now = left(place, starts)
-    schur = np.eye(len(names))
+    # Types are told: a checker would follow each through all rounds of the loop.
+    place: np.ndarray = values / unit
+    now: np.ndarray = left(place, starts)
+    schur: np.ndarray = np.eye(len(names))
+    damping: float = 1e-4
     for turn in range(rounds):
         weight = 1 / np.sqrt(1 + (now / FAR) ** 2)
         at = (place, starts)
@@ -77,15 +79,16 @@ def refine_noisy(
         cc = np.einsum("nhsi,nhsj->ij", wc, by_constant)
         gs = np.einsum("nhsi,nhs->ni", ws, now)
         gc = np.einsum("nhsi,nhs->i", wc, now)
-        improved = False
+        improved: bool = False
+        gain: float = 0.0
         for _ in range(8):
-            damped = ss + damping * np.einsum("nii->ni", ss)[:, :, None] * np.eye(width) + 1e-12 * np.eye(width)
-            solved = np.linalg.solve(damped, np.concatenate([sc, gs[..., None]], axis=-1))
+            damped: np.ndarray = ss + damping * np.einsum("nii->ni", ss)[:, :, None] * np.eye(width) + 1e-12 * np.eye(width)
+            solved: np.ndarray = np.linalg.solve(damped, np.concatenate([sc, gs[..., None]], axis=-1))
             schur = cc - np.einsum("nij,nik->jk", sc, solved[..., :-1])
-            right = gc - np.einsum("nij,ni->j", sc, solved[..., -1])
-            step = -np.linalg.lstsq(schur + damping * np.diag(np.diag(cc)), right, rcond=1e-14)[0] if names else np.zeros(0)
-            begin = starts - solved[..., -1] - np.einsum("nij,j->ni", solved[..., :-1], step)
-            then = left(place + step, begin)
+            right: np.ndarray = gc - np.einsum("nij,ni->j", sc, solved[..., -1])
+            step: np.ndarray = -np.linalg.lstsq(schur + damping * np.diag(np.diag(cc)), right, rcond=1e-14)[0] if names else np.zeros(0)
+            begin: np.ndarray = starts - solved[..., -1] - np.einsum("nij,j->ni", solved[..., :-1], step)
+            then: np.ndarray = left(place + step, begin)
             if cost(then) < cost(now):
                 gain = 1 - cost(then) / cost(now)
                 place, starts, now, damping, improved = place + step, begin, then, max(damping / 5, 1e-10), True
@@ -95,7 +98,7 @@ def refine_noisy(
         if fixed and (not improved or gain < 1e-5):
             break
         if not fixed and (turn % 4 == 3 or not improved or gain < 1e-5):
-            fresh = _noise(now * np.where(np.isfinite(level), level, 1.0), seen, size, stretches.starts.shape[0], len(names))
+            fresh: np.ndarray = _noise(now * np.where(np.isfinite(level), level, 1.0), seen, size, stretches.starts.shape[0], len(names))
             done = np.allclose(fresh[seen], level[seen], rtol=2e-2)
             level = np.where(seen, fresh, np.inf)
             now = left(place, starts)

@@ -27,8 +27,8 @@ def lag_behind_target(
     floor=FLOOR,
     share=signed("", "share of the way to its target that the arm goes in a step, once it moves", 0.1, 1),
     keep=signed("", "share of the arm's last motion in its next one", 0, 1),
-    out=positive("", "pace of the arm when it reaches out, compared to when it turns about its base", 0.1, 10),
-    lift=positive("", "... when it lifts", 0.1, 10),
+    out=positive("", "pace of the arm when it reaches out, compared to when it turns about its base", 0.05, 10),
+    lift=positive("", "... when it lifts", 0.05, 10),
     wrist=signed("", "part of the turn about the base that the wrist undoes", 0, 1),
     sway=signed("", "how far the hand lags inwards for each unit of length that lifting lags", -1, 1),
     sag=signed("L", "sinking of the arm in a step", -0.1, 0.1),
@@ -58,7 +58,7 @@ def close_fingers(
     closing,
     action,
     *,
-    grip=positive("", "change of the fingers' target at full action", 0.1, 10),
+    grip=positive("", "change of the fingers' target at full action", 0.05, 10),
     follow=signed("", "share of the way to their target that the fingers go in a step", 0, 1),
 ):
     """The fingers go a share of the way to their target."""

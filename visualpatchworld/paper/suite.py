@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName
@@ -13,7 +14,9 @@ from visualpatchworld.paper.baselines.record import read_record
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.jobs import CellJob, ExhibitJob, Source
 from visualpatchworld.paper.table import load_quoted
-from visualpatchworld.program.program import Program, read_program
+
+if TYPE_CHECKING:  # programs load JAX, which suites can be listed without
+    from visualpatchworld.program.program import Program
 
 PROGRAM = "world_model.py"
 OURS = "vpw"
@@ -29,6 +32,8 @@ class MethodProgram:
 
     @cached_property
     def program(self) -> Program | None:
+        from visualpatchworld.program.program import Program, read_program
+
         return None if self.path is None else Program(read_program(self.path), self.path)
 
     @property

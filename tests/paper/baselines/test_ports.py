@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from paper.baselines.conftest import BROKEN, CHATTER, NO_DRAG, RAISES, RIGHT, STAYS, StudyOf, prompts
 
-from visualpatchworld.paper.baselines import gif_mcts, patchworld, pomdp_coder, study, worldcoder
+from visualpatchworld.paper.baselines import gif_mcts, patchworld, pomdp_coder, worldcoder
+from visualpatchworld.paper.baselines import study as studies
 from visualpatchworld.paper.baselines.cwm_game import CwmGame
 from visualpatchworld.paper.baselines.gif_mcts import GifMcts, Node, Tree
 from visualpatchworld.paper.baselines.patchworld import PatchWorld
@@ -52,9 +53,9 @@ def test_the_same_seed_asks_the_same(method, study_of: StudyOf):
 
 
 def test_the_belief_counts_the_score_c_times_and_failed_pulls_once():
-    assert study.belief(0.6, 0, 5.0) == (1 + 3.0, 1 + 2.0)
-    assert study.belief(0.6, 4, 5.0) == (4.0, 3.0 + 4)
-    assert study.belief(0.25, 1, 20.0) == (6.0, 17.0)
+    assert studies.belief(0.6, 0, 5.0) == (1 + 3.0, 1 + 2.0)
+    assert studies.belief(0.6, 4, 5.0) == (4.0, 3.0 + 4)
+    assert studies.belief(0.25, 1, 20.0) == (6.0, 17.0)
 
 
 def test_draws_are_beta_draws_and_the_highest_wins(study_of: StudyOf):
@@ -62,8 +63,8 @@ def test_draws_are_beta_draws_and_the_highest_wins(study_of: StudyOf):
     pool = [study.tried(study.client.ask("?"), "test", None) for _ in range(2)]
     rng, twin = np.random.default_rng(9), np.random.default_rng(9)
     for _ in range(50):
-        worths = [twin.beta(*study.belief(c.score, 3 * c.index, 5.0)) for c in pool]
-        assert study.draw(pool, {1: 3}, 5.0, rng) is pool[int(np.argmax(worths))]
+        worths = [twin.beta(*studies.belief(c.score, 3 * c.index, 5.0)) for c in pool]
+        assert studies.draw(pool, {1: 3}, 5.0, rng) is pool[int(np.argmax(worths))]
 
 
 def test_a_high_concentration_trusts_scores_more(study_of: StudyOf):
@@ -72,7 +73,7 @@ def test_a_high_concentration_trusts_scores_more(study_of: StudyOf):
 
     def share(concentration: float) -> float:
         rng = np.random.default_rng(0)
-        return float(np.mean([study.draw(pool, {}, concentration, rng) is pool[1] for _ in range(300)]))
+        return float(np.mean([studies.draw(pool, {}, concentration, rng) is pool[1] for _ in range(300)]))
 
     assert share(20.0) > share(5.0) > 0.5
     assert (WorldCoder().concentration, PomdpCoder().concentration) == (5.0, 20.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from scipy.spatial import ConvexHull
 
 from visualpatchworld.laws.contact import (
     coast,
@@ -159,6 +158,8 @@ def _counter_clockwise(polygon: Polygon) -> Polygon:
 
 def hull_of(block: SceneObject) -> Polygon:
     """The corners of the convex hull."""
+    from scipy.spatial import ConvexHull  # takes a while to load, and only pushing needs it
+
     corners = np.array([corner for polygon in parts_of(block) for corner in polygon])
     return tuple(map(tuple, corners[ConvexHull(corners).vertices].tolist()))
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.input import read_bytes
-from visualpatchworld.program.program import Program, read_program
-from visualpatchworld.strict_json import from_json
+from visualpatchworld.strict_json import from_json, to_json
+
+if TYPE_CHECKING:  # records are read where no program runs, and programs load JAX
+    from visualpatchworld.program.program import Program
 
 RECORD, PROGRAM = "search.json", "world_model.py"
 
@@ -44,13 +47,15 @@ def read_record(folder: Path) -> Record | None:
         chosen, budget = told["chosen"], told["budget"]
         program = None if chosen is None else told["candidates"][chosen]["program"]
         fields = {"model": told["model"], "calls": budget["calls"], "tokens": budget["tokens"], "program": program}
-        return TypeAdapter(Record).validate_python(fields, strict=True)
+        return TypeAdapter(Record).validate_json(to_json(fields), strict=True)
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise BadRecord(f"'{path}' is no record of a search as `vpw baseline` writes it; move it elsewhere.") from error
 
 
 def read_written(path: Path) -> tuple[Program | None, str]:
     """A model's program, None where its search ended without one, and who wrote it: nobody known unless a record has that very text."""
+    from visualpatchworld.program.program import Program, read_program
+
     record = read_record(path.parent)
     program = None if record is not None and record.program is None else Program(read_program(path), path)
     text = None if program is None else program.text
