@@ -56,7 +56,7 @@ class DmcWorld(LiveWorld):
         return self.env.physics.render(PICTURE_SIZE_PX, PICTURE_SIZE_PX)
 
     def _told_powers(self) -> frozenset[Power]:
-        return super()._told_powers() | {"render"}
+        return frozenset({*super()._told_powers(), "render"})
 
     def _reset(self, seed: int) -> Float[np.ndarray, " O"]:
         random = self._random()
@@ -77,7 +77,7 @@ class DmcWorld(LiveWorld):
         return copy.copy(physics.data.ptr), parts, copy.deepcopy(self._task_numbers()), self._counts()
 
     def _load(self, inside: Any) -> None:
-        from mujoco import mj_copyData
+        from mujoco import mj_copyData  # pyright: ignore[reportAttributeAccessIssue]
 
         data, parts, numbers, counts = inside
         physics = self.env.physics

@@ -54,7 +54,8 @@ class GymWorld(LiveWorld):
         return np.asarray(self.env.render())
 
     def _told_powers(self) -> frozenset[Power]:
-        return super()._told_powers() | ({"render"} if self.env.render_mode == "rgb_array" else set())
+        told = super()._told_powers()
+        return frozenset({*told, "render"}) if self.env.render_mode == "rgb_array" else told
 
     def _reset(self, seed: int) -> Float[np.ndarray, " O"]:
         with _quiet(), _named(self.name):
@@ -109,7 +110,7 @@ class GymWorld(LiveWorld):
             vars(layer).clear()
             vars(layer).update({**values, **below})
         if data is not None:
-            from mujoco import mj_copyData
+            from mujoco import mj_copyData  # pyright: ignore[reportAttributeAccessIssue]
 
             inner: Any = self.env.unwrapped
             mj_copyData(inner.data, inner.model, data)

@@ -31,7 +31,8 @@ class Saved(NamedTuple):
 class LiveWorld(World):
     """A world with a mechanism behind it. Subclasses say how it is reset, stepped, saved and placed.
 
-    What is said is tried before it counts: a power holds if steps repeat after it was used. The check runs once, when somebody first asks, and its steps are counted.
+    What is said is tried before it counts: a power holds if steps repeat after it was used. The check runs once, when somebody first asks,
+    and its steps are counted.
     """
 
     def __init__(self) -> None:
@@ -40,6 +41,7 @@ class LiveWorld(World):
         self._over = True
         self._observation = np.zeros(0)
         self._held: frozenset[Power] | None = None
+        self._begun: tuple[int, list[np.ndarray]] | None = None  # seed and actions of the episode, until powers are known
 
     # What a kind of world has to say.
 
@@ -84,16 +86,24 @@ class LiveWorld(World):
     @property
     def powers(self) -> frozenset[Power]:
         if self._held is None:
+            begun = self._begun
             held: set[Power] = set(self._told_powers())
             if self._holds(by_place=False):
                 held.add("snapshot")
             if any(self._choose_place(way) and self._holds(by_place=True) for way in range(self._place_ways)):
                 held.add("place")
             self._held, self._over = frozenset(held), True
+            # Whoever asks in the middle of an episode finds it as it was.
+            if begun is not None:
+                seed, actions = begun
+                self.reset(seed)
+                for action in actions:
+                    self.step(action)
         return self._held
 
     def reset(self, seed: int) -> Float[np.ndarray, " O"]:
         self._elapsed, self._over = 0, False
+        self._begun = (seed, []) if self._held is None else None
         self._observation = self._checked(self._reset(seed))
         return self._observation.copy()
 
@@ -102,6 +112,8 @@ class LiveWorld(World):
             raise NoPower(f"The episode of {self.name} is over, or none has begun: reset it first.")
         observation, reward, terminated, truncated = self._step(np.asarray(action, dtype=np.float64))
         self.env_steps += 1
+        if self._begun is not None:
+            self._begun[1].append(np.array(action, dtype=np.float64))
         self._elapsed += 1
         truncated = not terminated and (truncated or (self.time_limit is not None and self._elapsed >= self.time_limit))
         self._observation, self._over = self._checked(observation), terminated or truncated

@@ -84,7 +84,7 @@ def _pieces(episode: Episode) -> list[Trajectory]:
     observations, actions = episode.observations, episode.actions
     if len(observations) != len(actions) + 1:
         raise BadTrace(f"An episode has {len(actions)} actions and {len(observations)} observations, where it should have one more.")
-    seen = np.isfinite(observations).all(axis=1)
+    seen: np.ndarray = np.all(np.isfinite(observations), axis=1)
     usable = seen[:-1] & seen[1:] & np.isfinite(actions).all(axis=1)
     rewards = episode.rewards
     if rewards is not None:

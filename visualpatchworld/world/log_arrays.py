@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,10 +50,7 @@ def recording_of_arrays(arrays: Mapping[str, Any], name: str) -> Recording:
             found[meaning] = _numbers(arrays[present[0]], present[0], name)
     if "observations" not in found:
         raise BadTrace(f"{name} has no 'observations' (or 'states'); it has {', '.join(arrays) or 'nothing'}.")
-    if "actions" in arrays:
-        whole = np.issubdtype(np.asarray(arrays["actions"]).dtype, np.integer)
-    else:
-        whole = False
+    whole = np.issubdtype(np.asarray(arrays["actions"]).dtype, np.integer) if "actions" in arrays else False
     if "next_observations" in found:
         episodes = _transitions(found, name)
     elif found["observations"].ndim == 3:
@@ -109,7 +107,7 @@ def _padded(found: dict[str, np.ndarray], name: str) -> list[Episode]:
     lengths = found.get("lengths")
     if lengths is None:
         # Rows past the end are NaN.
-        seen = np.isfinite(observations).any(axis=2)
+        seen: np.ndarray = np.any(np.isfinite(observations), axis=2)
         lengths = np.array([np.flatnonzero(row)[-1] if row.any() else 0 for row in seen])
     elif lengths.shape != (count,) or lengths.max() > rows - 1 or lengths.min() < 0:
         raise BadTrace(f"{name}: 'lengths' must hold {count} numbers of steps, each at most {rows - 1}.")
@@ -184,7 +182,7 @@ def _transitions(found: dict[str, np.ndarray], name: str) -> list[Episode]:
     for values in flags.values():
         breaks |= values[:-1]
     cuts = np.concatenate([[0], np.flatnonzero(breaks) + 1, [len(before)]])
-    spans = list(zip(cuts[:-1], cuts[1:], strict=True))
+    spans = list(itertools.pairwise(cuts))
     ended = flags["terminated"] if "terminated" in flags else _real_ends(flags.get("dones"), spans)
     return [
         Episode(

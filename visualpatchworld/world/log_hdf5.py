@@ -24,7 +24,7 @@ _MINARI_FILE = Path("data", "main_data.hdf5")
 
 
 def read_hdf5(path: Path, state: tuple[str, ...] = ()) -> Recording:
-    """The recording in a trace file; one of a domain says its state by itself, in any other the columns called `state` and the like count."""
+    """The recording in a trace file; one of a domain says its state by itself, in others the columns called `state` and the like count."""
     try:
         with h5py.File(path) as file:
             domain = file.attrs.get("domain")
@@ -53,9 +53,9 @@ def _plain(file: h5py.File, path: Path, state: tuple[str, ...]) -> Recording:
     columns = columns or [name for name in ("qpos", "qvel") if "qpos" in file and name in file]
     for name in columns:
         if name not in file:
-            raise UnknownName("column", name, [key for key in file if key not in _INDICES])
+            raise UnknownName("column", name, [str(key) for key in file if key not in _INDICES])
     if not columns:
-        found = ", ".join(key for key in file if key not in (*_INDICES, action))
+        found = ", ".join(str(key) for key in file if key not in (*_INDICES, action))
         raise BadTrace(f"'{path}': which columns are the state? Say --state COL,COL; there are {found}.")
     parts = [_rows(file[name]) for name in columns]
     if any(len(part) != len(done) for part in parts):
@@ -85,16 +85,17 @@ def read_minari(place: str) -> Recording:
 
 
 def _minari(file: h5py.File, path: Path, told: dict[str, Any]) -> Recording:
-    keys = sorted((key for key in file if key.startswith("episode_")), key=lambda key: int(key.removeprefix("episode_")))
+    numbers = sorted(int(str(key).removeprefix("episode_")) for key in file if str(key).startswith("episode_"))
     episodes, names, whole = [], (), True
-    for key in keys:
+    for key in (f"episode_{number}" for number in numbers):
         group = file[key]
         assert isinstance(group, h5py.Group)
         if "observations" not in group or "actions" not in group:
             raise BadTrace(f"'{path}': '{key}' has no observations or no actions.")
         seen, names = _nested(group["observations"], "", path)
         done, _ = _nested(group["actions"], "a", path)
-        whole = whole and isinstance(group["actions"], h5py.Dataset) and np.issubdtype(group["actions"].dtype, np.integer)
+        actions = group["actions"]
+        whole = whole and isinstance(actions, h5py.Dataset) and np.issubdtype(actions.dtype, np.integer)
         rewards = np.asarray(group["rewards"], dtype=float).reshape(-1) if "rewards" in group else None
         over = "terminations" in group and bool(np.asarray(group["terminations"]).any())
         episodes.append(Episode(seen, done, rewards, over))
@@ -117,7 +118,7 @@ def _told_actions(space: Any) -> tuple[tuple[int, ...], tuple[tuple[float, ...],
 def _nested(item: Any, name: str, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
     """An array, or arrays under names, side by side."""
     if isinstance(item, h5py.Group):
-        parts = [_nested(item[key], f"{name}_{identifier(key)}".strip("_"), path) for key in item]
+        parts = [_nested(item[key], f"{name}_{identifier(str(key))}".strip("_"), path) for key in item]
         if not parts:
             raise BadTrace(f"'{path}': an observation is empty.")
         return np.concatenate([values for values, _ in parts], axis=1), tuple(one for _, names in parts for one in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         _check_rising(table[counter], starts, counter, name)
     edges = [*np.flatnonzero(starts), rows]
     episodes = []
-    for start, end in zip(edges[:-1], edges[1:], strict=True):
+    for start, end in itertools.pairwise(edges):
         seen, done = (
             np.stack([table[key][start:end] for key in keys], -1) if keys else np.zeros((end - start, 0)) for keys in (state, action)
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
@@ -47,7 +48,7 @@ def open_world(world: Any, *, columns: Columns = Columns(), vary: Mapping[str, A
         return DomainWorld(inner, type(inner).__name__) if isinstance(inner, Simulator) else GymWorld(world)
     if isinstance(world, gym.vector.VectorEnv):
         raise UnknownWorld("A vector of environments is many worlds at once; give a single one.")
-    if isinstance(world, gym.envs.registration.EnvSpec):
+    if isinstance(world, EnvSpec):
         return GymWorld.made(world.id, **settings)
     if is_dmc(world):
         return DmcWorld(world)

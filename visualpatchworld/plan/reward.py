@@ -1,0 +1,180 @@
+"""Planning for a return: receding-horizon control with a program's own reward and end, measured in the true world."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from visualpatchworld.errors import VpwError
+from visualpatchworld.plan.candidates import ReturnPlanner, first_population, rest_units, shifted, to_actions
+from visualpatchworld.plan.return_search import Search, compiled_search, imagined_return, search_in_world
+from visualpatchworld.plan.track import tracker
+from visualpatchworld.program.imagined import Imagined, imagine
+from visualpatchworld.program.program import Program
+from visualpatchworld.world.world import World
+
+HORIZONS = (25, 50, 100, 200)  # steps ahead, tried in imagination
+IMAGINED_STEPS = 300  # of an imagined episode
+IMAGINED_STARTS = 2
+EXECUTED_IN_IMAGINATION = 5
+WORTH_LONGER = 0.01  # of the spread of imagined returns: less gain than this is not worth a longer horizon
+FIRST_SEARCHES = 4
+NO_LIMIT = 1000  # steps of an episode in a world without a time limit
+UNLIMITED = 1 << 20
+
+Policy = Callable[[Float[np.ndarray, " O"], int], Float[np.ndarray, " A"]]  # observation and steps that remain -> action
+
+
+class CannotPlan(VpwError):
+    """A return was asked for in a world or with a program that has no reward."""
+
+
+@dataclass(frozen=True)
+class ReturnEvaluation:
+    """Returns of planned episodes in the true world, beside those of random and zero action on the same starts."""
+
+    returns: tuple[float, ...]
+    random_returns: tuple[float, ...]
+    zero_returns: tuple[float, ...]
+    planner: ReturnPlanner
+    seconds_per_step: tuple[float, ...]
+    env_steps: int
+    true_world_returns: tuple[float, ...] = ()  # the same planner with the world itself in place of the program
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """As `vpw plan --task reward --json` prints it."""
+        rows: dict[str, Any] = {
+            "return_mean": float(np.mean(self.returns)),
+            "return_std": float(np.std(self.returns)),
+            "n": len(self.returns),
+            "random_return": float(np.mean(self.random_returns)),
+            "zero_return": float(np.mean(self.zero_returns)),
+            "planner": self.planner.title,
+            "seconds_per_step_median": float(np.median(self.seconds_per_step)) if self.seconds_per_step else 0.0,
+            "env_steps": self.env_steps,
+            "returns": list(self.returns),
+        }
+        if self.true_world_returns:
+            rows |= {"true_world_return": float(np.mean(self.true_world_returns)), "true_world_n": len(self.true_world_returns)}
+        return rows
+
+
+def evaluate_return(
+    world: World,
+    program: Program,
+    planner: ReturnPlanner | None = None,
+    *,
+    episodes: int = 20,
+    seed: int = 0,
+    true_world_episodes: int = 0,
+    on_episode: Callable[[int, float], None] = lambda number, earned: None,
+) -> ReturnEvaluation:
+    """Plan so many episodes of a world with a program's reward and end; without a planner, one is chosen in imagination.
+
+    Example: `vpw.evaluate_return("CartPole-v1", program, episodes=5).report["return_mean"]`
+    """
+    if not {"reset", "reward"} <= world.powers:
+        raise CannotPlan(f"{world.name} can not be planned in for a return: it must be one that runs and gives rewards.")
+    imagined = imagine(program)
+    if not imagined.has_reward:
+        raise CannotPlan("The program defines no reward(state, action, next_state), so there is nothing to plan for.")
+    seeds = [int(one) for one in np.random.default_rng(seed).integers(2**31, size=episodes)]
+    planner = planner or choose_planner(world, imagined, seeds)
+    before = world.env_steps
+    control = Controller(world, imagined, planner, compiled_search(planner, world.action_space, imagined), seed)
+    control.warm_up(world.reset(seeds[0]))
+    earned = []
+    for number, one in enumerate(seeds):
+        earned.append(control.episode(one))
+        on_episode(number, earned[-1])
+    used = world.env_steps - before
+    rng = np.random.default_rng(seed)
+    rest = np.asarray(to_actions(world.action_space, jnp.asarray(rest_units(world.action_space))), dtype=float)
+    random = [follow(world, one, lambda *_: world.action_space.sample(rng)) for one in seeds]
+    zero = [follow(world, one, lambda *_: rest) for one in seeds]
+    true = []
+    if true_world_episodes and "snapshot" in world.powers:
+        truth = Controller(world, imagined, planner, search_in_world(planner, world.action_space, world), seed)
+        true = [truth.episode(one) for one in seeds[:true_world_episodes]]
+    return ReturnEvaluation(tuple(earned), tuple(random), tuple(zero), planner, tuple(control.seconds), used, tuple(true))
+
+
+class Controller:
+    """Acts in a world by planning anew every few steps, each search beginning with what is left of the one before."""
+
+    def __init__(self, world: World, imagined: Imagined, planner: ReturnPlanner, search: Search, seed: int):
+        self.world, self.imagined, self.planner, self.search = world, imagined, planner, search
+        self.seconds: list[float] = []
+        self._track = tracker(imagined)
+        self._first = jax.jit(lambda key: first_population(planner, world.action_space, key))
+        self._shift = jax.jit(lambda population: shifted(planner, population, planner.execute))
+        self._key = jax.random.key(seed)
+
+    def warm_up(self, observation: Float[np.ndarray, " O"]) -> None:
+        """Compile everything, so that the time of a step is the time of a step."""
+        state = self._track.first(observation)
+        plan = self.search(state, self._first(self._key), 1, self._key)
+        self._shift(plan.population)
+        self._track.next(state, np.asarray(plan.actions[0]), observation)
+
+    def episode(self, seed: int) -> float:
+        """The return of one episode."""
+        self._key, key = jax.random.split(self._key)
+        population, plan, state, acted, age = self._first(key), None, None, None, 0
+
+        def act(observation: Float[np.ndarray, " O"], remaining: int) -> Float[np.ndarray, " A"]:
+            nonlocal population, plan, state, acted, age
+            began = time.perf_counter()
+            state = self._track.first(observation) if state is None else self._track.next(state, acted, observation)
+            if plan is None or age == self.planner.execute:
+                self._key, key = jax.random.split(self._key)
+                # The first plan has nothing to begin with, so it is searched for several times over.
+                for again in jax.random.split(key, FIRST_SEARCHES if plan is None else 1):
+                    found = self.search(state, population, remaining, again)
+                    population = found.population
+                plan, age, population = np.asarray(found.actions), 0, self._shift(population)
+            acted, age = np.asarray(plan[age], dtype=float), age + 1
+            self.seconds.append(time.perf_counter() - began)
+            return acted
+
+        return follow(self.world, seed, act)
+
+
+def follow(world: World, seed: int, policy: Policy) -> float:
+    """The return of one episode under a policy."""
+    observation, earned = world.reset(seed), 0.0
+    limit = world.time_limit
+    for number in range(limit or NO_LIMIT):
+        outcome = world.step(policy(observation, limit - number if limit else UNLIMITED))
+        earned += outcome.reward
+        observation = outcome.observation
+        if outcome.terminated or outcome.truncated:
+            break
+    return earned
+
+
+def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base: ReturnPlanner | None = None) -> ReturnPlanner:
+    """The planner whose horizon earns most in imagination from the world's own starts; the shortest where several do as well.
+
+    Not a step of the world is taken for it. One compiled function serves all horizons: a shorter one just earns nothing after its end.
+    """
+    limit = world.time_limit or NO_LIMIT
+    horizons = [horizon for horizon in HORIZONS if horizon <= limit] or [limit]
+    base = base or ReturnPlanner(horizon=horizons[-1])
+    trial = replace(base, horizon=horizons[-1], execute=min(EXECUTED_IN_IMAGINATION, horizons[-1]))
+    run = imagined_return(trial, world.action_space, imagined, steps=min(limit, IMAGINED_STEPS))
+    starts = [imagined.read(jnp.asarray(world.reset(seed), jnp.float32)) for seed in seeds[:IMAGINED_STARTS]]
+    earned = {h: float(np.mean([run(start, jnp.asarray(h), jax.random.key(i)) for i, start in enumerate(starts)])) for h in horizons}
+    known = {h: value for h, value in earned.items() if np.isfinite(value)}
+    if not known:
+        return replace(base, horizon=horizons[0])
+    enough = max(known.values()) - WORTH_LONGER * max(abs(max(known.values())), max(known.values()) - min(known.values()))
+    return replace(base, horizon=min(h for h, value in known.items() if value >= enough))

@@ -1,0 +1,65 @@
+"""Following a world's state through its observations: what they show is taken from them, what they hide is predicted and put right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from visualpatchworld.program.imagined import Imagined
+
+LEAST_INFLUENCE = 1e-4  # a hidden field that moves an observation less than this per unit is not put right by it
+
+
+class Tracker(NamedTuple):
+    """`first` reads a state off the first observation; `next` follows it from a state and an action to the next observation."""
+
+    first: Callable[[Any], Float[np.ndarray, " S"]]
+    next: Callable[[Any, Any, Any], Float[np.ndarray, " S"]]
+
+
+def tracker(world: Imagined) -> Tracker:
+    """A tracker of this program's states.
+
+    Fields that no observation shows (a velocity, say) are chosen so that the last step leads to what is seen now, as far as they have a
+    say in it, and then moved by the program.
+    """
+
+    @jax.jit
+    def shown(observation: Float[Array, " O"]) -> Bool[Array, " S"]:
+        """Which fields of a state the observation determines; a slope that is not a number is one all the same."""
+        return (jax.jacfwd(world.read)(observation) != 0).any(axis=1)
+
+    @jax.jit
+    def follow(state: Float[Array, " S"], action: Float[Array, " A"], observation: Float[Array, " O"]) -> Float[Array, " S"]:
+        seen = world.read(observation)
+        visible = shown(observation)
+
+        def predicted(start: Float[Array, " S"]) -> Float[Array, " O"]:
+            return world.observe(world.step(start, action))
+
+        slope = jnp.where(visible, 0.0, jax.jacfwd(predicted)(state))
+        slope = jnp.where(jnp.abs(slope) > LEAST_INFLUENCE, slope, 0.0)
+        missing = observation - predicted(state)
+        moved = state + jnp.where(visible, 0.0, jnp.linalg.pinv(slope, rtol=1e-3) @ missing)
+        moved = jnp.where(jnp.isfinite(moved), moved, state)
+        return jnp.where(visible, seen, world.step(moved, action))
+
+    read = jax.jit(world.read)
+
+    def cast(values: Any) -> Array:
+        return jnp.asarray(values, jnp.float32)
+
+    def first(observation: Any) -> Float[np.ndarray, " S"]:
+        return np.asarray(read(cast(observation)))
+
+    def following(state: Any, action: Any, observation: Any) -> Float[np.ndarray, " S"]:
+        if bool(shown(cast(observation)).all()):
+            return first(observation)
+        return np.asarray(follow(cast(state), cast(action), cast(observation)))
+
+    return Tracker(first, following)

@@ -1,0 +1,144 @@
+"""Programs as environments: one for Gymnasium, and one for thousands of copies at once under JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import gymnasium as gym
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from visualpatchworld.errors import BadState
+from visualpatchworld.program.imagined import Imagined, imagine
+from visualpatchworld.program.program import Program
+from visualpatchworld.world.world import ActionSpace
+
+Starts = Float[np.ndarray, "N O"] | Sequence[Sequence[float]] | Callable[[np.random.Generator], Any]
+
+
+class ProgramEnv(gym.Env[np.ndarray, Any]):
+    """The world that a program describes, as a Gymnasium environment; it starts where it is told to."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(self, program: Program, *, starts: Starts, action_space: ActionSpace | gym.Space, time_limit: int | None = None):
+        self.program = program
+        self.world: Imagined = imagine(program, "numpy")
+        self.starts = starts if callable(starts) else _rows(starts)
+        self.time_limit = time_limit
+        self.action_space = as_gym_space(action_space) if isinstance(action_space, ActionSpace) else action_space
+        self._state = self.world.read(self._draw(np.random.default_rng(0)))
+        self._elapsed = 0
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, np.shape(self.world.observe(self._state)), np.float64)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        """Begin at one of the starts, or at `options["observation"]`."""
+        super().reset(seed=seed)
+        chosen = (options or {}).get("observation")
+        self._state = self.world.read(self._draw(self.np_random) if chosen is None else np.asarray(chosen, dtype=np.float64))
+        self._elapsed = 0
+        return self.world.observe(self._state), {}
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        row = np.asarray(action, dtype=np.float64).reshape(-1)
+        if isinstance(self.action_space, gym.spaces.Discrete):
+            row = row - float(self.action_space.start)
+        before, self._state = self._state, self.world.step(self._state, row)
+        self._elapsed += 1
+        ended = bool(self.world.terminated(self._state))
+        late = self.time_limit is not None and self._elapsed >= self.time_limit
+        reward = float(self.world.reward(before, row, self._state))
+        return self.world.observe(self._state), reward, ended, late and not ended, {}
+
+    def _draw(self, rng: np.random.Generator) -> np.ndarray:
+        starts = self.starts
+        return np.asarray(starts(rng) if callable(starts) else starts[rng.integers(len(starts))], dtype=np.float64)
+
+
+def as_env(program: Program, *, starts: Starts, action_space: ActionSpace | gym.Space, time_limit: int | None = None) -> ProgramEnv:
+    """The world that a program describes, as a Gymnasium environment.
+
+    `starts` are observations to begin at: rows, of which one is drawn, or a function of a random generator.
+
+    Example: `env = vpw.as_env(program, starts=[[1.0, 0.0, 0.0]], action_space=gym.spaces.Box(-2, 2, (1,)), time_limit=200)`
+    """
+    return ProgramEnv(program, starts=starts, action_space=action_space, time_limit=time_limit)
+
+
+class Copies(NamedTuple):
+    """Where N copies stand."""
+
+    states: Float[Array, "N S"]
+    elapsed: Int[Array, " N"]
+    key: PRNGKeyArray
+
+
+class Step(NamedTuple):
+    """What a step of N copies brought. A copy whose episode is over has begun anew: `observations` are of its new start."""
+
+    observations: Float[Array, "N O"]
+    rewards: Float[Array, " N"]
+    terminated: Bool[Array, " N"]
+    truncated: Bool[Array, " N"]
+    last_observations: Float[Array, "N O"]  # before beginning anew
+
+
+@dataclass(frozen=True)
+class VectorEnv:
+    """N copies of a program's world; `reset` and `step` are pure and compiled, so that they can stand inside larger compiled functions."""
+
+    num_envs: int
+    reset: Callable[[PRNGKeyArray], tuple[Copies, Float[Array, "N O"]]]
+    step: Callable[[Copies, Float[Array, "N A"]], tuple[Copies, Step]]
+
+
+def as_vector_env(program: Program, *, num_envs: int, starts: Float[np.ndarray, "N O"], time_limit: int | None = None) -> VectorEnv:
+    """Thousands of copies of a program's world in one compiled step, each begun anew by itself when it is over.
+
+    Example: `env = vpw.as_vector_env(program, num_envs=4096, starts=starts); copies, seen = env.reset(jax.random.key(0))`
+    """
+    world = imagine(program, "jax")
+    rows = jnp.asarray(_rows(starts), jnp.float32)
+
+    def begin(key: PRNGKeyArray) -> Float[Array, "N S"]:
+        return jax.vmap(world.read)(rows[jax.random.randint(key, (num_envs,), 0, len(rows))])
+
+    @jax.jit
+    def reset(key: PRNGKeyArray) -> tuple[Copies, Float[Array, "N O"]]:
+        key, drawn = jax.random.split(key)
+        states = begin(drawn)
+        return Copies(states, jnp.zeros(num_envs, int), key), jax.vmap(world.observe)(states)
+
+    @jax.jit
+    def step(copies: Copies, actions: Float[Array, "N A"]) -> tuple[Copies, Step]:
+        actions = jnp.asarray(actions, jnp.float32).reshape(num_envs, -1)
+        after = jax.vmap(world.step)(copies.states, actions)
+        rewards = jax.vmap(world.reward)(copies.states, actions, after)
+        ended = jax.vmap(world.terminated)(after)
+        elapsed = copies.elapsed + 1
+        late = ~ended & (elapsed >= time_limit) if time_limit is not None else jnp.zeros_like(ended)
+        key, drawn = jax.random.split(copies.key)
+        over = ended | late
+        states = jnp.where(over[:, None], begin(drawn), after)
+        see = jax.vmap(world.observe)
+        return Copies(states, jnp.where(over, 0, elapsed), key), Step(see(states), rewards, ended, late, see(after))
+
+    return VectorEnv(num_envs, reset, step)
+
+
+def as_gym_space(space: ActionSpace) -> gym.Space:
+    """An action space in Gymnasium's terms."""
+    if space.kind == "discrete":
+        return gym.spaces.Discrete(space.counts[0]) if len(space) == 1 else gym.spaces.MultiDiscrete(list(space.counts))
+    return gym.spaces.Box(np.array(space.low, np.float32), np.array(space.high, np.float32), (len(space),), np.float32)
+
+
+def _rows(starts: Any) -> Float[np.ndarray, "N O"]:
+    rows = np.atleast_2d(np.asarray(starts, dtype=np.float64))
+    if rows.ndim != 2 or not len(rows) or not np.isfinite(rows).all():
+        raise BadState("Starts must be rows of finite observations, at least one, or a function that draws one.")
+    return rows
