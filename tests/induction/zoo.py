@@ -53,7 +53,9 @@ def run(
     return out
 
 
-def second_order(accelerate: Callable[..., Sequence[float]], dt: float, n: int = 1, limit: Callable | None = None, explicit: bool = False) -> Step:
+def second_order(
+    accelerate: Callable[..., Sequence[float]], dt: float, n: int = 1, limit: Callable | None = None, explicit: bool = False
+) -> Step:
     """Positions first, then velocities; velocities move first unless explicit."""
 
     def step(state: np.ndarray, action: np.ndarray) -> np.ndarray:
@@ -69,7 +71,9 @@ def second_order(accelerate: Callable[..., Sequence[float]], dt: float, n: int =
 
 def first_order(rng):
     rate, gain = rng.uniform(0.05, 0.2), rng.uniform(0.1, 0.5)
-    return Animal("first_order", run(rng, lambda s, a: s + gain * a - rate * s, lambda: rng.normal(size=1), PUSH), PUSH, {"rate": rate, "gain": gain})
+    return Animal(
+        "first_order", run(rng, lambda s, a: s + gain * a - rate * s, lambda: rng.normal(size=1), PUSH), PUSH, {"rate": rate, "gain": gain}
+    )
 
 
 def unicycle(rng):
@@ -119,7 +123,12 @@ def dead_zone(rng):
     def accelerate(q, v, a):
         return [gain * (a[0] - np.clip(a[0], -dead, dead)) - drag * v[0]]
 
-    return Animal("dead_zone", run(rng, second_order(accelerate, dt), lambda: rng.normal(size=2), PUSH), PUSH, {"gain": gain, "drag": drag, "dead": dead})
+    return Animal(
+        "dead_zone",
+        run(rng, second_order(accelerate, dt), lambda: rng.normal(size=2), PUSH),
+        PUSH,
+        {"gain": gain, "drag": drag, "dead": dead},
+    )
 
 
 def saturation(rng):
@@ -128,7 +137,12 @@ def saturation(rng):
     def accelerate(q, v, a):
         return [gain * np.clip(a[0], -top, top) - drag * v[0]]
 
-    return Animal("saturation", run(rng, second_order(accelerate, dt), lambda: rng.normal(size=2), PUSH), PUSH, {"gain": gain, "drag": drag, "top": top})
+    return Animal(
+        "saturation",
+        run(rng, second_order(accelerate, dt), lambda: rng.normal(size=2), PUSH),
+        PUSH,
+        {"gain": gain, "drag": drag, "top": top},
+    )
 
 
 def viscous(rng):
@@ -251,7 +265,10 @@ def wrapped_pendulum(rng):
     step = second_order(lambda q, v, a: [gain * a[0] - drag * v[0] + pull * np.sin(q[0])], dt)
     see = lambda s: np.array([(s[0] + np.pi) % (2 * np.pi) - np.pi, s[1]])  # noqa: E731
     return Animal(
-        "wrapped_pendulum", run(rng, step, lambda: rng.uniform(-3, 3, 2), PUSH, observe=see), PUSH, {"gain": gain, "pull": pull, "drag": drag}
+        "wrapped_pendulum",
+        run(rng, step, lambda: rng.uniform(-3, 3, 2), PUSH, observe=see),
+        PUSH,
+        {"gain": gain, "pull": pull, "drag": drag},
     )
 
 

@@ -140,6 +140,8 @@ def normalised_errors(
     """Per stretch, the root mean square over fields of the last step's error over the standard deviation of that field's H-step change."""
     change = np.std(truths[:, -1] - starts, axis=0)
     live = change > 1e-12
+    if not live.any():
+        return np.zeros(len(starts))
     off = (predicted[:, -1] - truths[:, -1])[:, live] / change[live]
     return np.sqrt(np.mean(np.where(np.isfinite(off), off, WORST) ** 2, axis=-1))
 

@@ -359,7 +359,7 @@ def _place_rest(
     ends = [*coordinates]
     for candidate in kept:
         forced = told.get(candidate.columns[0], ("", None))[0]
-        others = np.array([c for c in range(trajectories[0].observations.shape[1])])
+        others = np.arange(trajectories[0].observations.shape[1])
         predictable, memory, remembered = _memory(trajectories, candidate, others)
         if len(candidate.columns) == 1 and forced == "" and predictable > 0.95 and remembered > 0.95:
             note(candidate.columns[0], "noise", None, f"nothing seen before predicts it: {predictable:.2f} of its spread stays open")
@@ -410,7 +410,7 @@ def _memory(trajectories, candidate: _Candidate, columns) -> tuple[float, bool, 
     without, with_last = open_part(change, still), open_part(change, still, before)
     value_open = open_part(value, spread, before)
     hidden = with_last < 0.5 * without and with_last < 0.7
-    if value_open > 0.95:
+    if value_open > 0.95 and not candidate.angle:
         return value_open, False, value_open
     return min(without, 0.9), hidden, with_last
 
@@ -455,6 +455,13 @@ class _Names:
 
     def plain(self, column: int) -> str:
         return self._unique(self.labels[column])
+
+
+def as_it_is(reading: Reading) -> Reading:
+    """The reading with every column a coordinate of first order, for worlds in which no field could be told to evolve."""
+    maker = _Names([f.name for f in reading.fields], True)
+    plain = tuple(Coordinate(maker.plain(column), (column,)) for column in range(len(reading.fields)))
+    return replace(reading, coordinates=plain, parameters=(), derived=(), dt=1.0, integrator="none", constants={}, weight=None)
 
 
 def with_angles(reading: Reading, names: Sequence[str]) -> Reading:

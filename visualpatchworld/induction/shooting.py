@@ -1,4 +1,4 @@
-"""Multiple shooting: constants refined together with the states that every window starts from, because starts are seen with noise or in part."""
+"""Multiple shooting: constants refined together with the states that windows start from, which are seen with noise or in part."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Shot:
     draft: Draft
     starts: Float[np.ndarray, "N S"]
     noise: Float[np.ndarray, " S"]
+    misfit: float  # half the sum of squares of what is left in units of noise, large ones counting less
 
 
 def refine_noisy(
@@ -31,10 +32,12 @@ def refine_noisy(
     seen: Bool[np.ndarray, " S"] | None = None,
     noise: Float[np.ndarray, " S"] | None = None,
     rounds: int = ROUNDS,
+    fixed: bool = False,
 ) -> Shot:
     """The draft with constants that explain what was seen of every window, its start included, up to noise; with their standard errors.
 
-    Only `seen` fields are measured; the others (hidden velocities) are free. Noise is taken from `noise` at first and then from what is left.
+    Only `seen` fields are measured; the others (hidden velocities) are free. Noise is taken from `noise` at first and then from
+    what is left, unless it is `fixed`.
     """
     width = stretches.starts.shape[1]
     seen = np.ones(width, bool) if seen is None else seen
@@ -54,6 +57,7 @@ def refine_noisy(
         return np.clip((run(place, begin) - measured) / level, -1e6, 1e6)
 
     def cost(residual: np.ndarray) -> float:
+        """Half the sum of squares near zero, and straight far from it."""
         return float(np.sum(FAR**2 * (np.sqrt(1 + (residual / FAR) ** 2) - 1)))
 
     place, damping = values / unit, 1e-4
@@ -61,12 +65,12 @@ def refine_noisy(
     schur = np.eye(len(names))
     for turn in range(rounds):
         weight = 1 / np.sqrt(1 + (now / FAR) ** 2)
-        by_start = _slopes(lambda begin: run(place, begin), starts, size) / level[None, None, :, None]
-        by_constant = (
-            np.stack([_slope(lambda p: run(p, starts), place, k) for k in range(len(names))], axis=-1) / level[None, None, :, None]
-            if names
-            else np.zeros((*now.shape, 0))
-        )
+        at = (place, starts)
+        by_start = _slopes(lambda begin, at=at: run(at[0], begin), starts, size) / level[None, None, :, None]
+        by_constant = np.zeros((*now.shape, 0))
+        if names:
+            columns = [_slope(lambda p, at=at: run(p, at[1]), place, k) for k in range(len(names))]
+            by_constant = np.stack(columns, axis=-1) / level[None, None, :, None]
         ws, wc = by_start * weight[..., None], by_constant * weight[..., None]
         ss = np.einsum("nhsi,nhsj->nij", ws, by_start)
         sc = np.einsum("nhsi,nhsj->nij", ws, by_constant)
@@ -88,7 +92,9 @@ def refine_noisy(
                 break
             damping *= 8
             gain = 0.0
-        if turn % 4 == 3 or not improved or gain < 1e-5:
+        if fixed and (not improved or gain < 1e-5):
+            break
+        if not fixed and (turn % 4 == 3 or not improved or gain < 1e-5):
             fresh = _noise(now * np.where(np.isfinite(level), level, 1.0), seen, size, stretches.starts.shape[0], len(names))
             done = np.allclose(fresh[seen], level[seen], rtol=2e-2)
             level = np.where(seen, fresh, np.inf)
@@ -98,7 +104,7 @@ def refine_noisy(
     spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(schur)), 0)) * unit if names else np.zeros(0)
     constants = {name: float(f"{value:.12g}") for name, value in zip(names, place * unit, strict=True)}
     errors = {name: float(e) for name, e in zip(names, spread, strict=True)}
-    return Shot(replace(draft, program=draft.program.edited(constants), stderr=errors), starts, np.where(seen, level, 0.0))
+    return Shot(replace(draft, program=draft.program.edited(constants), stderr=errors), starts, np.where(seen, level, 0.0), cost(now))
 
 
 def _noise(residual, seen, size, windows: int, constants: int) -> Float[np.ndarray, " S"]:

@@ -165,7 +165,7 @@ def _grown(beam: Sequence[_Item], expanded, matrix, goal, samples, picked) -> li
         gains = np.where(shadow > 1e-9, (left @ matrix) ** 2 / np.maximum(shadow, 1e-9), 0.0)
         costs = np.array([term.cost for term in expanded])
         # A dearer term must leave clearly less: costs count as the same part of what is left.
-        ranked = np.log(np.maximum(item.squares - gains, 1e-9 * item.squares)) + 0.02 * costs
+        ranked = np.log(np.maximum(item.squares - gains, 1e-9 * item.squares + 1e-300)) + 0.02 * costs
         taken = 0
         for k in np.argsort(ranked)[: 60 * BEAM]:
             if gains[k] <= 1e-7 * item.squares or not _is_valley(k, ranked, expanded) or not _fits(expanded[k], item.terms):

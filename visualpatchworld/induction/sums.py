@@ -174,7 +174,7 @@ def _doc(term: Term) -> str:
 
 def snapped(choice: Choice, target: Float[np.ndarray, " N"], samples: Samples, floor: float) -> Choice:
     """The choice with factors that are short numbers wherever that leaves no more than before."""
-    if not choice.exact:
+    if not choice.exact or not choice.terms:
         return choice
     full = np.stack([samples.column(term) for term in choice.terms], axis=-1)[choice.kept]
     goal = target[choice.kept]

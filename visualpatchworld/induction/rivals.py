@@ -1,0 +1,236 @@
+"""Rivals: rates made into programs under an integrator, refined, given limits, and judged on what was held out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from jaxtyping import Float
+
+from visualpatchworld.induction.draft import Draft, Stretches, cut, normalised_errors
+from visualpatchworld.induction.experience import Experience
+from visualpatchworld.induction.limits import find_limits, unexplained
+from visualpatchworld.induction.march import marches, polish, predicted
+from visualpatchworld.induction.motion import Limit, Rates, assemble
+from visualpatchworld.induction.reading import Integrator, Reading
+from visualpatchworld.induction.shooting import refine_noisy
+
+FEW = 300  # steps that integrators are told apart by
+SHORT = 5  # steps of the stretches that constants are refined on
+WINDOW = 20  # steps of a window of multiple shooting
+MOST_SHOTS = 60
+COST = 8.0  # of a constant, in units of log likelihood: several times the half logarithm of a thousand observations
+MOST_THINNED = 16  # constants up to which every term is tried without
+
+Left = Callable[[], float]  # seconds that are left
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A rival and what held-out stretches say of it."""
+
+    draft: Draft
+    integrator: Integrator
+    substeps: int
+    limits: tuple[Limit, ...]
+    error: float  # median normalised error over the horizon
+    error_p90: float
+    one_step: float  # median normalised error of one step
+    constants: int
+    source: str  # sums or chain
+    reading: Reading  # with the time step and integrator that were taken
+    experience: Experience = field(repr=False)
+    misfit: float = 0.0  # where observations are noisy: half of what is left of all of them, squared, in units of noise
+
+
+def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, left: Left, *, exact: bool) -> list[Evidence]:
+    """The rates under every integrator in question, refined, with limits, on held-out stretches."""
+    options = [(i, n, step) for i, n in _integrators(reading, exact) for step in _steps(reading, i, n)]
+    if len(options) > 1:
+        # A simpler integrator or a shorter time step stands in front and wins unless another is clearly better.
+        few = cut(data.states, data.actions, 1, most=FEW)
+        errors = []
+        for integrator, substeps, step in options:
+            trial = assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps)
+            errors.append(
+                _usual_error(polish(trial, few, evaluations=10) if marches(trial.program, few.starts, few.actions) else trial, data)
+            )
+        options = [next(option for option, error in zip(options, errors, strict=True) if error <= 1.3 * min(errors) + 1e-12)]
+    integrator, substeps, step = options[0]
+    if not exact and source == "sums" and sum(number.free for number in rates.numbers) <= MOST_THINNED:
+        rates = _thinned(replace(reading, dt=step), rates, integrator, substeps, data, left)
+    fitted = _refined(assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps), data, exact)
+    timed = replace(reading, dt=step)
+    tuned = _with_constants(rates, fitted)
+
+    def build(limits: Sequence[Limit]) -> Draft:
+        return assemble(timed, tuned, integrator=integrator, substeps=substeps, limits=limits)
+
+    limits, _ = find_limits(timed, data.rows, data.noise, build)
+    draft = replace(build(limits), stderr=fitted.stderr)
+    evidence = [_evidence(timed, draft, integrator, substeps, tuple(limits), data, source)]
+    if limits:
+        # Held-out stretches may never meet a limit; where they do, it must not make them worse.
+        plain = _evidence(timed, build([]), integrator, substeps, (), data, source)
+        if plain.error * plain.error_p90 < 0.5 * evidence[0].error * evidence[0].error_p90:
+            evidence = [plain]
+    return evidence
+
+
+def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: int, data: Experience, left) -> Rates:
+    """The rates without terms that the true integrator does not need: those that only mended the look along a step."""
+    few = cut(data.states, data.actions, 1, most=FEW)
+
+    def error(option: Rates) -> float:
+        trial = assemble(reading, option, integrator=integrator, substeps=substeps)
+        return _usual_error(polish(trial, few, evaluations=10), data)
+
+    try:
+        now = error(rates)
+    except Exception:
+        return rates
+    for of, change in rates.changes:
+        for part in _summands(change):
+            parts = _summands(dict(rates.changes)[of])
+            if len(parts) < 2 or part not in parts or left() < 0:
+                continue
+            fewer = " + ".join(p for p in parts if p != part)
+            changes = tuple((f, fewer if f == of else c) for f, c in rates.changes)
+            text = " ".join(c for _, c in changes)
+            numbers = tuple(n for n in rates.numbers if re.search(rf"\b{n.name}\b", text))
+            trial = replace(rates, changes=changes, numbers=numbers)
+            then = error(trial)
+            if then <= 1.03 * now + 1e-12:
+                rates, now = trial, min(then, now)
+    return rates
+
+
+def _summands(text: str) -> list[str]:
+    """The parts of a sum; a plus within brackets does not part them."""
+    parts, depth, first = [], 0, 0
+    for k, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and text[k : k + 3] == " + ":
+            parts.append(text[first:k])
+            first = k + 3
+    return [*parts, text[first:]]
+
+
+def _with_constants(rates: Rates, fitted: Draft) -> Rates:
+    values = fitted.program.constants
+    numbers = tuple(replace(n, value=values[n.name], stderr=fitted.stderr.get(n.name)) if n.free else n for n in rates.numbers)
+    return replace(rates, numbers=numbers)
+
+
+def _integrators(reading: Reading, exact: bool) -> list[tuple[Integrator, int]]:
+    if reading.integrator in ("explicit", "semi-implicit"):
+        return [(reading.integrator, 1)]
+    if reading.integrator == "none":
+        return [("none", 1)]
+    weight = reading.weight
+    if weight is None:
+        return [("rk4", 1), ("explicit", 2), ("explicit", 4), ("explicit", 5)]
+    options: list[tuple[Integrator, int]] = [("rk4", 1)]
+    for n in (2, 4, 5, 10):
+        options += [("semi-implicit", n)] if abs((n - 1) / (2 * n) - weight) < 0.06 else []
+        options += [("explicit", n)] if abs((n + 1) / (2 * n) - weight) < 0.06 else []
+    return [*options, ("rk4", 2)] if abs(weight - 0.5) < 0.06 else options
+
+
+def _steps(reading: Reading, integrator: Integrator, substeps: int) -> list[float]:
+    if (integrator in ("explicit", "semi-implicit") and substeps == 1) or reading.weight is None:
+        return [reading.dt]
+    shorts = [float(f"{reading.dt:.{digits}g}") for digits in (1, 2)]
+    return list(dict.fromkeys([*(s for s in shorts if abs(s / reading.dt - 1) < 0.04), reading.dt]))
+
+
+def _refined(draft: Draft, data: Experience, exact: bool) -> Draft:
+    """Constants refined on single steps first, where event rows are told apart, and then on short stretches without events."""
+    stretches = cut(data.states, data.actions, 1, most=1500)
+    if not marches(draft.program, stretches.starts, stretches.actions):
+        return draft
+    if data.noisy:
+        return _shot(draft, data)
+    if not exact:
+        draft = polish(draft, stretches)
+    usable = _usable(draft, data)
+    short = cut(data.states, data.actions, SHORT, usable=usable, most=300)
+    if len(short.starts) < 20:
+        return draft
+    refined = polish(draft, short, evaluations=12)
+    before, after = _median_error(draft, short), _median_error(refined, short)
+    return refined if after <= before else draft
+
+
+def _shot(draft: Draft, data: Experience) -> Draft:
+    """Constants refined with the starts of windows as unknowns; windows share no observation, so that standard errors hold."""
+    windows = _windows(data.states, data.actions, _usable(draft, data))
+    return refine_noisy(draft, windows, seen=data.seen, noise=data.noise).draft
+
+
+def _windows(states, actions, usable=None) -> Stretches:
+    """Stretches that share no observation, without events where enough are left."""
+    length = max(2, min(WINDOW, max(len(a) for a in actions)))
+    places = [(i, t) for i, a in enumerate(actions) for t in range(0, len(a) - length + 1, length + 1)]
+    clear = [(i, t) for i, t in places if usable is None or usable[i][t : t + length].all()]
+    places = clear if len(clear) >= 3 else places
+    places = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, min(MOST_SHOTS, len(places))).astype(int))]
+    return Stretches(
+        np.array([states[i][t] for i, t in places]),
+        np.array([actions[i][t : t + length] for i, t in places]),
+        np.array([states[i][t + 1 : t + length + 1] for i, t in places]),
+    )
+
+
+def _usable(draft: Draft, data: Experience) -> list[np.ndarray]:
+    open_rows = unexplained(draft, data.rows, data.noise).rows
+    marks, place = [], 0
+    for acted in data.actions:
+        marks.append(~open_rows[place : place + len(acted)])
+        place += len(acted)
+    return marks
+
+
+def _usual_error(draft: Draft, data: Experience) -> float:
+    """The typical one-step error over rows and fields, events left out by the median."""
+    return float(np.exp(np.mean(np.log(_open(draft, data) + 1e-10))))
+
+
+def _open(draft: Draft, data: Experience) -> Float[np.ndarray, " S"]:
+    stretches = Stretches(data.rows.before, data.rows.actions[:, None], data.rows.after[:, None])
+    off = np.abs(predicted(draft.program, stretches)[:, 0] - data.rows.after)
+    motion = np.std(data.rows.after - data.rows.before, axis=0)
+    live = motion > 1e-12
+    off = np.where(np.isfinite(off), off, 1e9)
+    middle = np.sort(off, axis=0)[: max(1, len(off) * 9 // 10)]
+    return (np.sqrt(np.mean(middle**2, axis=0)) / np.where(live, motion, 1.0))[live]
+
+
+def _median_error(draft: Draft, stretches: Stretches) -> float:
+    return float(np.median(normalised_errors(predicted(draft.program, stretches), stretches.truths, stretches.starts)))
+
+
+def _evidence(reading: Reading, draft: Draft, integrator: Integrator, substeps: int, limits, data: Experience, source: str) -> Evidence:
+    far = cut(data.held_states, data.held_actions, data.horizon)
+    near = cut(data.held_states, data.held_actions, 1, most=1000)
+    errors = normalised_errors(predicted(draft.program, far), far.truths, far.starts) if len(far.starts) else np.array([np.inf])
+    steps = normalised_errors(predicted(draft.program, near), near.truths, near.starts)
+    fixed = sum(not number.free for limit in limits for number in limit.numbers)
+    misfit = 0.0
+    if data.noisy and marches(draft.program, near.starts, near.actions):
+        windows = _windows([*data.states, *data.held_states], [*data.actions, *data.held_actions])
+        misfit = refine_noisy(replace(draft, free=()), windows, seen=data.seen, noise=data.noise, fixed=True).misfit
+    return Evidence(
+        draft, integrator, substeps, limits, float(np.median(errors)), float(np.quantile(errors, 0.9)), float(np.median(steps)),
+        len(draft.free) + fixed, source, replace(reading, integrator=integrator), data, misfit,
+    )  # fmt: skip
+
+
+def ranked(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The best first. Where observations are noisy, by how likely they make them, constants counted off; else by error, in steps of a
+    factor of two; the one with fewer constants wins within a step, and nothing below rounding counts."""
+    if evidence and all(e.misfit > 0 for e in evidence):
+        return sorted(evidence, key=lambda e: e.misfit + COST * e.constants)
+    return sorted(evidence, key=lambda e: (round(np.log2(max(e.error, 1e-7)) + np.log2(max(e.error_p90, 1e-7))), e.constants))
