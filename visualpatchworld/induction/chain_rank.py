@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,37 +19,44 @@ MOST_WORK = 6000  # regressions in each stage of a ranking, times the links squa
 LATER = ("friction", "drag")  # what is asked only of the best chain
 
 
-def rank(steps: Steps, angles: Sequence[bool], inputs: Sequence[Input]) -> list[Regression]:
-    """Regressions of the best topologies, the best first; unusual ones are tried only where the usual ones leave much.
+class Ranked(NamedTuple):
+    """A regression and its score: the error, a little more for many terms and for unusual topologies."""
 
-    A usual topology stands before an unusual one that explains little more.
-    """
-    found: list[tuple[float, Regression]] = []
-    budget = MOST_WORK // len(angles) ** 2
-    for stage, handicap in ((usual_topologies, 1.0), (other_topologies, UNUSUAL)):
-        fits, mirrored = 0, 0
-        for topology in stage(angles):
-            known = min((score for score, _ in found), default=np.inf)
-            if fits > budget or (topology.signs.count(-1) > mirrored and known < GOOD):
-                break
-            mirrored = topology.signs.count(-1)
-            for table in _tables(steps, topology):
-                for tried, score, regression in _assigned(table, inputs):
-                    fits += tried
-                    found.append((score * handicap, regression))
-        found.sort(key=lambda pair: pair[0])
-        if found[0][0] < FINE or (found[0][0] < NOISY_FINE and _clear(found)):
+    score: float
+    regression: Regression
+
+
+def rank(steps: Steps, angles: Sequence[bool], inputs: Sequence[Input], *, unusual: bool = False) -> list[Ranked]:
+    """Regressions of usual or of unusual topologies, the best first; mirrored angles are tried only where others leave much."""
+    found: list[Ranked] = []
+    fits, mirrored, budget = 0, 0, MOST_WORK // len(angles) ** 2
+    for topology in other_topologies(angles) if unusual else usual_topologies(angles):
+        best = min((each.score for each in found), default=np.inf)
+        if fits > budget or (topology.signs.count(-1) > mirrored and best < GOOD):
             break
+        mirrored = topology.signs.count(-1)
+        for table in _tables(steps, topology):
+            for tried, score, regression in _assigned(table, inputs):
+                fits += tried
+                found.append(Ranked(score * (UNUSUAL if unusual else 1.0), regression))
+    return sorted(found, key=lambda each: each.score)
+
+
+def fine(found: Sequence[Ranked]) -> bool:
+    """Whether the best topology explains so much, or so much more than the others, that no other needs to be tried."""
+    if not found or found[0].score > NOISY_FINE:
+        return False
+    others = [each.score for each in found if each.regression.topology != found[0].regression.topology]
+    return found[0].score < FINE or all(score > CLEAR * found[0].score for score in others)
+
+
+def best_topologies(found: Sequence[Ranked]) -> list[Regression]:
+    """The best regression of each topology that comes close to the best."""
     best: dict[Topology, Regression] = {}
-    for score, regression in found:
-        if score <= CLEAR * max(found[0][0], 1e-9) and np.isfinite(score) and regression.topology not in best:
+    for score, regression in sorted(found, key=lambda each: each.score):
+        if np.isfinite(score) and score <= CLEAR * max(found[0].score, 1e-9) and regression.topology not in best:
             best[regression.topology] = regression
     return list(best.values())
-
-
-def _clear(found: Sequence[tuple[float, Regression]]) -> bool:
-    """Whether the best topology stands alone."""
-    return all(score > CLEAR * found[0][0] for score, other in found if other.topology != found[0][1].topology)
 
 
 def _tables(steps: Steps, topology: Topology) -> Iterator[Table]:
@@ -62,20 +70,23 @@ def _assigned(table: Table, inputs: Sequence[Input]) -> Iterator[tuple[int, floa
 
     A score counts many terms as a little worse.
     """
-    core = ("inertia", "coupling", "cross coupling", "pull", "cross pull", "damping")
+    plain = ("inertia", "coupling", "pull", "damping")
+    core = (*plain, "cross coupling", "cross pull")
     size, action_dim = len(table.topology), max((given.column + 1 for given in inputs), default=0)
-    for kinds, handicap in ((core, 1.0), ((*core, "rotor", "stiffness", "bias"), 1.5)):
+    before: dict[tuple[int, ...], Regression] = {}
+    for kinds, handicap in ((plain, 1.0), (core, 1.2), ((*core, "rotor", "stiffness", "bias"), 1.5)):
         seen: dict[tuple[int, ...], Regression] = {}
         driven = tuple(max(size - action_dim + m, 0) for m in range(action_dim))
-        for m in [*range(action_dim), *range(action_dim if action_dim > 1 else 0)]:
-            for tried in ((*driven[:m], joint, *driven[m + 1 :]) for joint in range(size)):
+        for m in [*range(action_dim), *range(action_dim if action_dim > 1 else 0)] or [0]:
+            for tried in ((*driven[:m], joint, *driven[m + 1 :]) if driven else () for joint in range(size)):
                 if tried not in seen:
-                    seen[tried] = regress(table, [t for t in table.terms if _taken(t, kinds, tried, inputs)])
+                    warm = before.get(tried)
+                    start = warm.values if warm is not None and np.isfinite(warm.error) else None
+                    seen[tried] = regress(table, [t for t in table.terms if _taken(t, kinds, tried, inputs)], start)
             driven = min(seen, key=lambda choice: seen[choice].error)
-        if not action_dim:
-            seen[()] = regress(table, [t for t in table.terms if t.kind in kinds])
         best = min(seen.values(), key=lambda regression: regression.error)
         yield len(seen), handicap * best.error, best
+        before = seen
 
 
 def _taken(term: Term, kinds: Sequence[str], driven: Sequence[int], inputs: Sequence[Input]) -> bool:
@@ -94,13 +105,12 @@ def thin(steps: Steps, regression: Regression) -> Regression:
     while True:
         values = np.array(list(regression.values.values()))
         chosen = [table.terms.index(term) for term in regression.values]
-        mass = np.linalg.inv(table.inertia[..., chosen] @ values)
-        eased = np.einsum("nij,njp->nip", mass, table.columns[..., chosen] * values) / table.spread[:, None]
+        eased = table.observed @ np.linalg.solve(table.inertia[..., chosen] @ values, table.columns[..., chosen] * values)
         effects = dict(zip(regression.values, np.sqrt(np.mean(eased**2, axis=(0, 1))).tolist(), strict=True))
         left = sorted((term for term in regression.values if term not in needed), key=lambda term: effects[term])
         if not left or effects[left[0]] > 100 * regression.error + 1e-4:
             return regression
-        fewer = regress(table, [term for term in regression.values if term != left[0]])
+        fewer = regress(table, [term for term in regression.values if term != left[0]], regression.values)
         if fewer.error <= ceiling:
             regression = fewer
         else:

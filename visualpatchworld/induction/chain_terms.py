@@ -21,7 +21,7 @@ WALD, SCORE = 4.0, 5.0  # standard errors that a term must be from zero to stay,
 TRIES = 4  # terms that may come in and not help before the search for more ends
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """What a chain is held against: stretches under one integrator."""
 

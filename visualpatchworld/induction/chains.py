@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.chain import Chain, constant_names, moving_coordinates
 from visualpatchworld.induction.chain_inputs import Input, plain_inputs, table_inputs
-from visualpatchworld.induction.chain_rank import FINE, rank, thin
+from visualpatchworld.induction.chain_rank import FINE, best_topologies, fine, rank, thin
 from visualpatchworld.induction.chain_start import chain_of
 from visualpatchworld.induction.chain_terms import Trial, add, drop, tie
 from visualpatchworld.induction.chain_text import chain_rates, describe
@@ -21,10 +21,11 @@ from visualpatchworld.induction.reading import Integrator, Reading
 from visualpatchworld.induction.settle import ENOUGH
 
 MOST_LINKS = 5
-RANKED_STEPS = 300
+RANKED_WINDOWS = 300
 SETTLED_STRETCHES = 200
 HOPELESS = 0.3  # an error of the regression that no chain is behind
 NOISY = 3e-3  # a one-step error above which stretches of several steps tell more
+WIDE = 5  # steps of a window of the regression where there is noise
 LONG, MANY = 8, 600  # steps of such a stretch, and how many stretches settle the constants in the end
 
 Progress = Callable[[str], None]
@@ -63,14 +64,17 @@ class _Data:
                 return stretches
         return None
 
-    def steps(self, inputs: Sequence[Input]) -> Steps:
-        """Single steps, with the rates of change of the coordinates and what the inputs make of the action."""
-        single = self.stretches(1, RANKED_STEPS)
+    def steps(self, inputs: Sequence[Input], width: int = 1) -> Steps:
+        """Steps in windows, with the rates of change of the coordinates and what the inputs make of the action."""
+        cuts = self.stretches(width, RANKED_WINDOWS)
+        cuts = cuts if len(cuts.starts) else self.stretches(1, RANKED_WINDOWS)
         places, speeds = _columns(self.reading)
-        after, acted = single.truths[:, 0], single.actions[:, 0]
-        rates = (single.starts[:, speeds] @ self.mixing.T, after[:, speeds] @ self.mixing.T)
+        after = cuts.truths.reshape(-1, cuts.truths.shape[-1])
+        before = np.concatenate([cuts.starts[:, None], cuts.truths[:, :-1]], axis=1).reshape(after.shape)
+        acted = cuts.actions.reshape(len(after), -1)
         given = np.stack([each.of(acted) for each in inputs], axis=-1) if inputs else np.zeros((len(acted), 0))
-        return Steps(single.starts[:, places], rates[0], after[:, places], rates[1], given, self.reading.dt)
+        rates = (before[:, speeds] @ self.mixing.T, after[:, speeds] @ self.mixing.T)
+        return Steps(before[:, places], rates[0], after[:, places], rates[1], given, self.reading.dt, self.mixing, width)
 
 
 def propose_chains(
@@ -99,22 +103,27 @@ def fit_chains(
     if not 1 <= len(coordinates) <= MOST_LINKS:
         return []
     data = _Data(reading, states, actions, usable, velocity_mixing(reading, states))
-    if len(data.stretches(1, RANKED_STEPS).starts) < 10 * len(coordinates):
+    if len(data.stretches(1, RANKED_WINDOWS).starts) < 10 * len(coordinates):
         return []
     progress(f"chains of {len(coordinates)} links")
     angles = [coordinate.angle for coordinate in coordinates]
-    inputs = plain_inputs(actions)
-    ranking = rank(data.steps(inputs), angles, inputs)
-    table = table_inputs(actions)
-    if table is not None and (not ranking or ranking[0].error > FINE):
-        tabled = rank(data.steps(table), angles, table)
-        if tabled and (not ranking or tabled[0].error < 0.5 * ranking[0].error):
-            inputs, ranking = table, tabled
+    inputs, width = plain_inputs(actions), 1
+    found = rank(data.steps(inputs), angles, inputs)
+    # Where that is not it: an action may be a table, noise counts less over several steps, and a topology may be unusual.
+    for others, steps in ((table_inputs(actions), 1), (None, WIDE)):
+        if found[0].score > FINE and (others is not None or steps == WIDE):
+            tried = rank(data.steps(others or inputs, steps), angles, others or inputs)
+            if tried[0].score < (0.5 if others else 1.0) * found[0].score:
+                inputs, width, found = others or inputs, steps, tried
+    if not fine(found):
+        progress("unusual chains")
+        found = sorted([*found, *rank(data.steps(inputs, width), angles, inputs, unusual=True)], key=lambda each: each.score)
+    ranking = best_topologies(found)
     fits = []
     for regression in ranking[:most]:
         if regression.error < HOPELESS:
             progress(f"chain: {regression.topology.text}")
-            fits.append(_fit(data, inputs, regression))
+            fits.append(_fit(data, inputs, regression, width))
     return sorted(fits, key=lambda fit: fit.error)
 
 
@@ -131,26 +140,21 @@ def velocity_mixing(reading: Reading, states: Sequence[Float[np.ndarray, "T+1 S"
     return whole if apart and np.any(better < 0.3 * plain) else np.eye(len(places))
 
 
-def _fit(data: _Data, inputs: Sequence[Input], regression: Regression) -> ChainFit:
+def _fit(data: _Data, inputs: Sequence[Input], regression: Regression, width: int) -> ChainFit:
     steps, reading = data.steps(inputs), data.reading
-    first = chain_of(thin(steps, regression), data.mixing, inputs)
+    first = chain_of(thin(data.steps(inputs, width), regression), data.mixing, inputs)
     stretches, few = data.stretches(1, SETTLED_STRETCHES), data.stretches(1, SETTLED_STRETCHES // 2)
-    best: tuple[float, int, Trial, Chain] | None = None
-    for integrator, substeps in _integrators(reading, steps):
-        for chain in _dampings(first, integrator, reading.dt / substeps):
-            trial = Trial(reading, few, integrator, substeps)
-            settled = trial.settle(chain, rounds=4)
-            error, count = max(settled.error, ENOUGH), len(chain.values)
-            # More sub-steps have to earn their place; of two ways that explain as much, the one with fewer constants is taken.
-            if best is None or error < 0.9 * best[0] or (error < 1.05 * best[0] and count < best[1]):
-                best = error, count, trial, trial.moved(chain, settled)
-    assert best is not None
-    _, _, trial, chain = best
+    ways = _integrators(reading, steps)
+    trial, chain = _integrated(Trial(reading, few, *ways[0]), first, ways)
     trial = replace(trial, stretches=stretches)
     error = trial.settle(chain).error
     if error > NOISY:
         trial = replace(trial, stretches=data.longer(len(chain.values), SETTLED_STRETCHES // 2) or stretches)
     chain, settled = tie(*add(*drop(chain, trial)))
+    again, _ = _integrated(trial, chain, ways)
+    if (again.integrator, again.substeps) != (trial.integrator, trial.substeps):  # what was missing or too much hid the better one
+        trial = again
+        chain, settled = tie(*add(*drop(chain, trial)))
     if error > NOISY:
         trial = replace(trial, stretches=data.longer(len(chain.values), MANY) or stretches)
         settled = trial.settle(chain)
@@ -161,11 +165,28 @@ def _fit(data: _Data, inputs: Sequence[Input], regression: Regression) -> ChainF
     return ChainFit(chain, rates, trial.integrator, trial.substeps, final.error, regression)
 
 
+def _integrated(trial: Trial, chain: Chain, ways: Sequence[tuple[Integrator, int]]) -> tuple[Trial, Chain]:
+    """The integrator and the sub-steps under which the chain explains most, and the chain settled under them."""
+    first = trial.settle(chain, rounds=4)
+    best = max(first.error, ENOUGH), len(chain.values), trial, trial.moved(chain, first)
+    for integrator, substeps in ways:
+        for each in _dampings(chain, integrator, trial.reading.dt / substeps):
+            tried = replace(trial, integrator=integrator, substeps=substeps)
+            if each is chain and (integrator, substeps) == (trial.integrator, trial.substeps):
+                continue
+            settled = tried.settle(each, rounds=4)
+            error, count = max(settled.error, ENOUGH), len(each.values)
+            # Another way has to earn its place; of two that explain as much, the one with fewer constants is taken.
+            if error < 0.9 * best[0] or (error < 1.05 * best[0] and count < best[1]):
+                best = error, count, tried, tried.moved(each, settled)
+    return best[2], best[3]
+
+
 def _dampings(chain: Chain, integrator: Integrator, dt: float) -> Iterator[Chain]:
     """The chain as it is and, where an Euler step may treat damping implicitly, with that in place of inertia at the joints."""
     yield chain
     damped = {term.link: value for term, value in chain.values.items() if term.kind == "damping"}
-    if integrator != "semi-implicit" or not damped:
+    if integrator != "semi-implicit" or not damped or chain.implicit:
         return
     values = {term: value for term, value in chain.values.items() if term.kind != "rotor"}
     for link, value in damped.items():

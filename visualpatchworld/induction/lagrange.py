@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -20,7 +20,10 @@ INERTIAL = ("inertia", "coupling", "cross coupling", "rotor")
 
 
 class Steps(NamedTuple):
-    """N single steps: coordinates and their rates of change at both ends, and the action between."""
+    """N single steps: coordinates and their rates of change at both ends, and the action between.
+
+    So many steps as `width` says, one after the other, make up a window over which momentum is counted.
+    """
 
     places: Float[np.ndarray, "N Q"]
     speeds: Float[np.ndarray, "N Q"]
@@ -28,6 +31,8 @@ class Steps(NamedTuple):
     next_speeds: Float[np.ndarray, "N Q"]
     actions: Float[np.ndarray, "N A"]
     dt: float
+    mixing: Float[np.ndarray, "Q Q"]  # what takes the observed velocities to the coordinates' rates of change
+    width: int = 1
 
 
 class Term(NamedTuple):
@@ -40,13 +45,13 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Regression:
-    """The lumped constants of a topology, per unit of the first inertia, and the one-step error of speeds that they leave."""
+    """The lumped constants of a topology, per unit of the first inertia, and the error of velocities that they leave."""
 
     topology: Topology
     rule: Rule
     values: dict[Term, float]
-    error: float  # root mean square over steps and links, in units of the typical change of speed
-    inside: Bool[np.ndarray, " N"]  # steps that are not outliers
+    error: float  # root mean square over windows and velocities, in units of the typical change
+    inside: Bool[np.ndarray, " W"]  # windows that are not outliers
 
 
 class _Point(NamedTuple):
@@ -107,14 +112,16 @@ class Table(NamedTuple):
     topology: Topology
     rule: Rule
     terms: tuple[Term, ...]
-    columns: Float[np.ndarray, "N Q P"]
-    inertia: Float[np.ndarray, "N Q Q P"]  # what a unit of each term adds to the mass matrix that the change of speed meets
-    spread: Float[np.ndarray, " Q"]  # typical change of the links' speeds over a step
+    columns: Float[np.ndarray, "W Q P"]  # of each window
+    inertia: Float[np.ndarray, "W Q Q P"]  # what a unit of each term adds to the mass matrix that the change of speed meets
+    observed: Float[np.ndarray, "Q Q"]  # what takes errors of the links' speeds to those of observed velocities, in typical changes
+    spread: Float[np.ndarray, " Q"]  # typical change of the links' speeds over a window
 
 
 def tabulate(topology: Topology, steps: Steps, rule: Rule, terms: Sequence[Term]) -> Table:
     """All columns of these terms."""
-    places = (steps.next_places if rule == "simpson" else steps.places) @ topology.links.T
+    last, first = slice(steps.width - 1, None, steps.width), slice(None, None, steps.width)
+    places = (steps.next_places[last] if rule == "simpson" else steps.places[last]) @ topology.links.T
     angles = places * np.array(topology.hinges, float)
     inertia = np.zeros((*angles.shape, angles.shape[1], len(terms)))
     for p, term in enumerate(terms):
@@ -123,26 +130,37 @@ def tabulate(topology: Topology, steps: Steps, rule: Rule, terms: Sequence[Term]
                 unit = np.zeros_like(angles)
                 unit[:, j] = 1.0
                 inertia[:, :, j, p] = _momentum(topology, term, _Point(places, angles, unit, unit))
-    change = (steps.next_speeds - steps.speeds) @ topology.links.T
-    spread = np.maximum(np.std(change, axis=0), 1e-12)
-    return Table(topology, rule, tuple(terms), columns(topology, steps, rule, terms), inertia, spread)
+    change = steps.next_speeds[last] - steps.speeds[first]
+    back = np.linalg.inv(topology.links @ steps.mixing)
+    observed = back / np.maximum(np.std(change @ np.linalg.inv(steps.mixing).T, axis=0), 1e-12)[:, None]
+    spread = np.maximum(np.std(change @ topology.links.T, axis=0), 1e-12)
+    counted = columns(topology, steps, rule, terms)
+    counted = counted.reshape(-1, steps.width, *counted.shape[1:]).sum(axis=1)
+    return Table(topology, rule, tuple(terms), counted, inertia, observed, spread)
 
 
-def regress(table: Table, terms: Sequence[Term], inside: Bool[np.ndarray, " N"] | None = None) -> Regression:
-    """The values of these terms that leave the least error of speeds: a linear guess, then a few steps of Gauss and Newton."""
+def regress(table: Table, terms: Sequence[Term], warm: Mapping[Term, float] | None = None) -> Regression:
+    """The values of these terms that leave the least error of velocities: a guess, then a few steps of Gauss and Newton.
+
+    Guesses are `warm` where given, a linear regression of momentum and, where those end badly, uncoupled joints.
+    """
     chosen = [table.terms.index(term) for term in terms]
     cells, inertia = table.columns[:, :, chosen], table.inertia[..., chosen]
-    allowed = np.ones(len(cells), bool) if inside is None else inside
-    best = Regression(table.topology, table.rule, dict.fromkeys(terms, 0.0), np.inf, allowed)
-    for start in (_homogeneous, _diagonal):
-        values, kept, error = start(terms, cells[allowed] / table.spread[:, None]), allowed, np.inf
+    best = Regression(table.topology, table.rule, dict.fromkeys(terms, 0.0), np.inf, np.ones(len(cells), bool))
+    even = cells / table.spread[:, None]
+    guesses = [lambda: _homogeneous(terms, even), lambda: _diagonal(terms, even)]
+    if warm is not None:
+        guesses.insert(0, lambda: np.array([warm.get(term, 0.0) for term in terms]))
+    for guess in guesses:
+        values, error = guess(), np.inf
         for _ in range(8):
             mass = inertia @ values
             if not np.all(np.isfinite(mass)) or np.linalg.eigvalsh(mass).min() <= SINGULAR * np.abs(mass).max():
                 break
             missed = np.linalg.solve(mass, (cells @ values)[..., None])[..., 0]
-            sizes = np.abs(missed) / table.spread
-            kept = allowed & np.all(sizes <= OUTLIER * np.maximum(np.median(sizes[allowed], axis=0), SINGULAR), axis=-1)
+            seen = missed @ table.observed.T
+            sizes = np.abs(seen)
+            kept = np.all(sizes <= OUTLIER * np.maximum(np.median(sizes, axis=0), SINGULAR), axis=-1)
             reached = float(np.sqrt(np.mean(sizes[kept] ** 2)))
             if reached < best.error:
                 best = Regression(table.topology, table.rule, dict(zip(terms, values.tolist(), strict=True)), reached, kept)
@@ -150,8 +168,8 @@ def regress(table: Table, terms: Sequence[Term], inside: Bool[np.ndarray, " N"] 
                 break
             error = reached
             slopes = cells[kept] - np.einsum("nijp,nj->nip", inertia[kept], missed[kept])
-            slopes = np.linalg.solve(mass[kept], slopes) / table.spread[:, None]
-            values = values - _least(slopes[..., 1:], (missed[kept] / table.spread), padded=True)
+            slopes = table.observed @ np.linalg.solve(mass[kept], slopes)
+            values = values - _least(slopes[..., 1:], seen[kept], padded=True)
         if best.error < GOOD:
             break
     return best
