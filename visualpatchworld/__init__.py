@@ -23,17 +23,23 @@ if TYPE_CHECKING:
     )
     from visualpatchworld.domain import find_domains, load_domain
     from visualpatchworld.errors import VpwError
+    from visualpatchworld.plan.reward import evaluate_return
     from visualpatchworld.program.batch import compile_rollouts
+    from visualpatchworld.program.env import as_env, as_vector_env
     from visualpatchworld.program.program import Program
+    from visualpatchworld.world.open import open_world
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Program",
     "VpwError",
+    "as_env",
+    "as_vector_env",
     "collect",
     "compile_rollouts",
     "evaluate",
+    "evaluate_return",
     "film",
     "find_domains",
     "induce",
@@ -41,6 +47,7 @@ __all__ = [
     "load_program",
     "load_traces",
     "make_planner",
+    "open_world",
     "probe",
     "rollout_errors",
     "save_traces",
@@ -50,9 +57,13 @@ __all__ = [
 _ELSEWHERE = {
     "Program": "program.program",
     "VpwError": "errors",
+    "as_env": "program.env",
+    "as_vector_env": "program.env",
     "compile_rollouts": "program.batch",
+    "evaluate_return": "plan.reward",
     "find_domains": "domain",
     "load_domain": "domain",
+    "open_world": "world.open",
 }
 
 

@@ -18,6 +18,7 @@ from visualpatchworld.plan.return_search import Search, compiled_search, imagine
 from visualpatchworld.plan.track import tracker
 from visualpatchworld.program.imagined import Imagined, imagine
 from visualpatchworld.program.program import Program
+from visualpatchworld.world.open import open_world
 from visualpatchworld.world.world import World
 
 HORIZONS = (25, 50, 100, 200)  # steps ahead, tried in imagination
@@ -68,7 +69,7 @@ class ReturnEvaluation:
 
 
 def evaluate_return(
-    world: World,
+    world: Any,
     program: Program,
     planner: ReturnPlanner | None = None,
     *,
@@ -79,8 +80,11 @@ def evaluate_return(
 ) -> ReturnEvaluation:
     """Plan so many episodes of a world with a program's reward and end; without a planner, one is chosen in imagination.
 
+    The world is anything that `open_world` takes.
+
     Example: `vpw.evaluate_return("CartPole-v1", program, episodes=5).report["return_mean"]`
     """
+    world = open_world(world)
     if not {"reset", "reward"} <= world.powers:
         raise CannotPlan(f"{world.name} can not be planned in for a return: it must be one that runs and gives rewards.")
     imagined = imagine(program)
