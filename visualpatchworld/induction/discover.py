@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -17,6 +17,7 @@ from visualpatchworld.induction.draft import cut, normalised_errors, predict
 from visualpatchworld.induction.ends import Ends, find_ends
 from visualpatchworld.induction.explore import MOST_STEPS, Extremes, follow, pumping_policies, run_policy
 from visualpatchworld.induction.fields import read_fields
+from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.motion import number_line, source_of
 from visualpatchworld.induction.reading import Reading, table
 from visualpatchworld.induction.reward import Reward, find_reward
@@ -32,6 +33,8 @@ BUDGET = 2000  # environment steps in all
 FIRST_SHARE = 0.6  # of the budget, for varied random actions; the rest goes where those did not
 HORIZONS = (1, 5, 25)
 EVERY = 5  # one episode of so many is kept aside
+LONG = 250  # steps of a log that laws are compared over, where none is exact
+BETTER = 0.9  # of the error of the law that single steps gave: less gain is not worth another law
 SURPRISE = 10  # times the usual error: what exploring shows is something new
 UNNAMED = re.compile(r"o\d+")  # a field that the world itself has no name for
 
@@ -106,6 +109,9 @@ def discover(
         if surprised:
             progress("searching again with what exploring showed")
             found = search(data)
+    elif found.verdict != "explained":
+        progress("looking at long stretches of the log")
+        found = _at_length(found, data, kept_aside, world, max(seconds - (time.perf_counter() - began), 0.3 * seconds), progress)
     progress("finding reward and end")
     steps = transitions(found.reading, [*data, *kept_aside])
     reward, ends = find_reward(found.reading, world.action_space, steps), find_ends(found.reading, steps)
@@ -134,6 +140,27 @@ def _explore(world: World, found: Found, budget: int, seed: int):
         if room() < 10:
             break
         yield follow(world, list(actions), seed, room())
+
+
+def _at_length(found: Found, data, kept_aside: Sequence[Trajectory], world: World, seconds: float, progress: Progress) -> Found:
+    """What was found, or the law that long stretches of the log ask for, whichever goes wrong later on what was kept aside."""
+    look = long_look(found.reading, data, world.action_space, seconds=seconds, progress=progress)
+    longest = max((len(trajectory) for trajectory in kept_aside), default=0)
+    if look is None or longest < HORIZONS[-1]:
+        return found
+    far = min(LONG, longest)
+    errors = []
+    for option, reading in ((found.draft, found.reading), (look.draft, look.reading)):
+        skip = 2 if reading.hidden else 0  # until a difference shows the velocity
+        states = [reading.states(trajectory)[skip:] for trajectory in kept_aside]
+        stretches = cut(states, [trajectory.actions[skip:] for trajectory in kept_aside], far - 2 * skip)
+        off = normalised_errors(predict(option.program, stretches), stretches.truths, stretches.starts)
+        errors.append(float(np.sqrt(np.mean(off**2))))
+    if not errors[1] < BETTER * errors[0]:
+        return found
+    left = ", ".join(f"{value:.2g} of {name}" for name, value in look.left.items())
+    why = f"stretches of {look.steps * look.stride} rows that were not fitted to leave {left}, their starts taken as unknowns"
+    return replace(found, reading=look.reading, draft=look.draft, verdict="valid-inside", why=why)
 
 
 def _typical_error(found: Found, data: Sequence[Trajectory]) -> float:
