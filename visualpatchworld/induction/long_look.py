@@ -67,12 +67,18 @@ class _Fit:
     taken: tuple[int, ...]
     starts: Float[np.ndarray, "N S"]
     left: Float[np.ndarray, " S"]  # of held-out windows
+    by_window: Float[np.ndarray, " N"]  # the logarithm of the same, over all fields
     gains: Float[np.ndarray, " P"]  # what taking a candidate promises
     spread: Float[np.ndarray, " P"]
 
     @property
     def score(self) -> float:
         return float(np.exp(np.mean(np.log(self.left + 1e-300))))
+
+    def serves(self, other: _Fit) -> bool:
+        """Whether held-out windows are explained better than by the other fit, and most of them, not a few."""
+        gained = other.by_window - self.by_window
+        return self.score < WORTH * other.score and float(np.mean(gained)) > float(np.std(gained)) / np.sqrt(len(gained))
 
 
 def long_look(
@@ -277,7 +283,8 @@ class _Look:
             pull = slope - cross @ (inner @ slope[mask])
             gains = np.where(mask | (rest <= 1e-9 * np.diag(normal)), 0.0, pull**2 / np.maximum(rest, 1e-300))
             spread[mask] = np.sqrt(np.maximum(np.diag(inner), 0))
-        return _Fit(factors, taken, starts, self._level(left, windows.held), gains, spread)
+        by_window = np.mean(np.log(np.sqrt(np.mean(left[windows.held] ** 2, axis=1)) + 1e-300), axis=-1)
+        return _Fit(factors, taken, starts, self._level(left, windows.held), by_window, gains, spread)
 
     def fuller(self, fit: _Fit) -> _Fit | None:
         """The fit with one further candidate of the three that promise most, where one serves held-out windows."""
@@ -285,7 +292,7 @@ class _Look:
         for k in np.argsort(fit.gains)[::-1][:3]:
             if fit.gains[k] > 0:
                 trial = self.fit(fit.factors, (*fit.taken, int(k)), fit.starts)
-                if trial is not None and trial.score < WORTH * fit.score and (best is None or trial.score < best.score):
+                if trial is not None and trial.serves(fit) and (best is None or trial.score < best.score):
                     best = trial
         return best
 
