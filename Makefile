@@ -3,15 +3,19 @@ DOMAIN ?= pusht
 OUT ?= runs/$(DOMAIN)
 BIN := .venv/bin
 
-.PHONY: run test speed lint format readme docs clean
+.PHONY: run test quick speed lint format readme docs clean
 
 run: .venv/ready
 	$(BIN)/vpw run $(DOMAIN) --out $(OUT)
 
-test: .venv/ready
+test: lint
 	$(BIN)/pytest
+
+# For people who change code: all tests that were measured to be fast; see tests/slow.txt.
+quick: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/pytest -m "not slow"
 
 # How fast programs plan, against their engines; programs that are not there yet are induced first.
 speed: .venv/ready

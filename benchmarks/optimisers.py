@@ -17,11 +17,11 @@ import numpy as np
 from recovery import off
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.induce.fit import descend
-from visualpatchworld.induce.loss import Loss, Model, Trial, motion_weights, softness
-from visualpatchworld.induce.search import Stage
-from visualpatchworld.induce.windows import cut_windows, recordings_of
-from visualpatchworld.program.source import parts_of, unfitted
+from visualpatchworld.induction.fit import descend
+from visualpatchworld.induction.loss import Loss, Model, Trial, motion_weights, softness
+from visualpatchworld.induction.stages import Stage
+from visualpatchworld.induction.windows import cut_windows, recordings_of
+from visualpatchworld.program.source import unfitted
 from visualpatchworld.trace.collect import collect
 
 SKETCH = "PD+pushed+quasi-static+smooth"
@@ -45,11 +45,10 @@ def measure() -> dict[str, Any]:
     domain, rng = load_domain("pusht"), np.random.default_rng(0)
     recordings = recordings_of(collect(domain, domain.constants, episodes=EPISODES, seed=0, pixels=False))
     windows = cut_windows(recordings, HORIZONS[-1], NUM_WINDOWS, rng)
-    form, space = domain.family.named(SKETCH), domain.scene.state_space
-    graph = domain.scene.oracle(recordings[0].states[0], domain.constants)
+    form, space = domain.family().named(SKETCH), domain.scene.state_space
     weights, jacobians = motion_weights(windows, space), {}
     for name, exact in (("differences", False), ("exact", True)):
-        model = Model(unfitted(form, graph), parts_of(form).constants, space, exact=exact)
+        model = Model(unfitted(form), form.constants, space, exact=exact)
         loss = Loss(model, windows, weights, HORIZONS[-1])
         substeps = domain.constants.substeps  # pyright: ignore[reportAttributeAccessIssue]
         middle = Trial(np.full(len(model.free), 0.5), (substeps,))

@@ -125,9 +125,10 @@ def _against_engine(workload: Workload, planner: Any, cost: Any, plan: Callable[
 
 
 def _planner(workload: Workload) -> Any:
-    from visualpatchworld.plan import planner
+    from visualpatchworld.plan.cem import CEM
+    from visualpatchworld.plan.shooting import Shooting
 
-    return getattr(planner, workload.planner_kind)(**workload.planner)
+    return {kind.__name__: kind for kind in (CEM, Shooting)}[workload.planner_kind](**workload.planner)
 
 
 def _planning(workload: Workload, planner: Any, scorer: Any) -> Callable[[], None]:
@@ -135,7 +136,7 @@ def _planning(workload: Workload, planner: Any, scorer: Any) -> Callable[[], Non
     import jax
 
     from visualpatchworld.plan.cem import cem_search
-    from visualpatchworld.plan.scorer import Situation
+    from visualpatchworld.plan.planner import Situation
     from visualpatchworld.plan.shooting import shooting_search
 
     search = shooting_search(np.array(workload.macros), scorer) if workload.macros else cem_search(planner, scorer)

@@ -46,8 +46,7 @@ def make_workload(name: str, program: Path) -> Workload:
 
     from visualpatchworld.bench.task import draw_tasks
     from visualpatchworld.domain import load_domain
-    from visualpatchworld.plan.planner import Shooting
-    from visualpatchworld.plan.shooting import cut_macros
+    from visualpatchworld.plan.shooting import Shooting, cut_macros
     from visualpatchworld.program.program import load_program
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.split import for_fitting, for_tasks

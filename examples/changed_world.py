@@ -20,7 +20,7 @@ for name, program in {"old program": old, "new program": new.program}.items():
     print(f"{name}: mean error after 25 steps {error['mean']:.3g} px, success {evaluation.success:.1f} %")
 
 print(f"\nThe form now: {new.sketch.name}")
-print("Constants that changed:")
+print("What the old program does not have:")
 for name, value in new.program.constants.items():
-    if name in old.constants and old.constants[name] != value:
-        print(f"  {name} = {old.constants[name]}  ->  {value}")
+    if value not in old.constants.values():
+        print(f"  {name} = {value}")

@@ -1,4 +1,4 @@
-"""Only a log, and no world to experiment in: read an HDF5 file in the LeWM layout, and let held-out errors rank the forms."""
+"""Only a log, and no world to experiment in: read an HDF5 file in the LeWM layout, and let errors on test episodes rank the forms."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +33,7 @@ with TemporaryDirectory() as folder:
     traces = vpw.load_traces(world, Path(folder) / "log.h5")
 print(traces, "\n")
 
-# Without experiments a form is named, not chosen; so name a few rivals and see which one foresees the held-out episodes.
+# Without experiments a form is named, not chosen; so name a few rivals and see which one foresees the test episodes.
 ranking = {}
 for sketch in ("linear+none", "linear+border-and-wall", "nonlinear+none"):
     found = vpw.induce(world, traces, sketch=sketch)

@@ -12,5 +12,5 @@ print(found.evidence, end="\n\n")
 print(found, end="\n\n")
 print(found.program.text)
 
-# Goals are 25 steps ahead in the episodes that were held back; acting is in the true world, planning in the program.
+# Goals are 25 steps ahead in the test episodes, the last fifth; acting is in the true world, planning in the program.
 print(vpw.evaluate(world, found.program, traces, tasks=10))

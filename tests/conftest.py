@@ -16,6 +16,40 @@ os.environ["VPW_DOMAINS"] = str(TESTS / "toy")
 register()
 
 
+SLOW = TESTS / "slow.txt"
+SLOW_S = 0.5  # a test that takes this long is left out of `make quick`
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-slow", action="store_true", help="Measure every test and write down those that `make quick` leaves out.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--write-slow"):
+        config.pluginmanager.register(Stopwatch())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    slow = set(SLOW.read_text(encoding="utf-8").splitlines())
+    for item in items:
+        if item.nodeid in slow:
+            item.add_marker(pytest.mark.slow)
+
+
+class Stopwatch:
+    """How long each test takes, with what is set up for it."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        slow = sorted(test for test, seconds in self.seconds.items() if seconds >= SLOW_S)
+        SLOW.write_text("".join(f"{test}\n" for test in slow), encoding="utf-8")
+
+
 @pytest.fixture(params=list(find_domains()))
 def domain(request: pytest.FixtureRequest) -> Domain:
     """Every domain that is discovered, bundled or toy."""

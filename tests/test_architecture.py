@@ -13,14 +13,14 @@ PACKAGE = Path(visualpatchworld.__file__).parent
 
 # A module may import from its own line and the lines above it. The longest matching name counts.
 LAYERS = [
-    ["errors"],
-    ["output"],
+    ["errors", "strict_json"],
+    ["input", "output"],
     ["llm"],
     ["scene"],
     ["trace.layout"],
     ["simulator"],
     ["graphics", "engine_pool"],
-    ["sketch"],
+    ["laws"],
     ["plan.planner"],
     ["domain"],
     ["registry"],
@@ -28,7 +28,7 @@ LAYERS = [
     ["world"],
     ["scene.calibrate", "scene.audit"],
     ["program"],
-    ["induce", "induction"],
+    ["induction"],
     ["plan"],
     ["baselines"],
     ["bench"],

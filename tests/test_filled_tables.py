@@ -41,11 +41,18 @@ def test_the_short_table_keeps_every_note(tmp_path: Path):
 PAGES = ("README.md", *(f"docs/{name}.md" for name in ("benchmark", "quickstart", "performance", "induction", "perception")))
 
 
+@pytest.fixture(scope="module")
+def blocks() -> dict[str, dict[str, str]]:
+    """What belongs between the markers of every page; it takes a while to read all results."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        return fill_tables.blocks(ROOT)
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_pages_show_the_committed_results(page: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(ROOT)
+def test_pages_show_the_committed_results(page: str, blocks: dict[str, dict[str, str]]):
     text = (ROOT / page).read_text(encoding="utf-8")
-    for name, content in fill_tables.blocks(ROOT)[page].items():
+    for name, content in blocks[page].items():
         assert fill_tables.filled(text, name, content) == text, "run `make readme`"
 
 

@@ -1,6 +1,9 @@
 """Files appear whole or not at all."""
 
 import errno
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,3 +45,13 @@ def test_a_device_is_not_replaced():
     with pytest.raises(CannotWrite, match="is not a file"):
         write_text(Path("/dev/full"), "text")
     assert Path("/dev/full").is_char_device()
+
+
+def test_what_a_killed_writer_left_is_swept(tmp_path: Path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left, others = tmp_path / f".a.txt.{gone.pid}.part", tmp_path / f".a.txt.{os.getppid()}.part"
+    left.touch()
+    others.touch()
+    write_text(tmp_path / "a.txt", "whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([others.name, "a.txt"])

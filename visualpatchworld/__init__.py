@@ -1,8 +1,6 @@
 """VisualPatchWorld: readable programs of how a world evolves under action, from experiments and traces, and planning with them."""
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from visualpatchworld.registry import register
@@ -15,6 +13,7 @@ if TYPE_CHECKING:
         induce,
         load_program,
         load_traces,
+        look,
         make_planner,
         probe,
         rollout_errors,
@@ -46,6 +45,7 @@ __all__ = [
     "load_domain",
     "load_program",
     "load_traces",
+    "look",
     "make_planner",
     "open_world",
     "probe",
@@ -79,15 +79,5 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
-
-class _Package(ModuleType):
-    """Importing a folder puts it into its package under its name; `induce` is a folder and a verb, and here the verb stays."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in __all__ and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 register()

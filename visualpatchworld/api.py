@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any, get_args, overload
 
 import jax
 import numpy as np
@@ -22,15 +22,18 @@ from visualpatchworld.bench.film import write_films
 from visualpatchworld.bench.measure import Request, measure, measure_floors
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace, UnknownName, VpwError
-from visualpatchworld.induce.blackbox import black_box
-from visualpatchworld.induce.episodes import induce_from
-from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_horizon
-from visualpatchworld.induce.induce import Induction, choose_form
-from visualpatchworld.induce.select import Evidence
-from visualpatchworld.induce.windows import recordings_of
+from visualpatchworld.induction.blackbox import black_box
+from visualpatchworld.induction.discover import BUDGET, Discovery, discover, given_names
+from visualpatchworld.induction.episodes import induce_from
+from visualpatchworld.induction.errors_by_horizon import ErrorTable, errors_by_horizon
+from visualpatchworld.induction.fields import read_fields
+from visualpatchworld.induction.induce import Induction, choose_form
+from visualpatchworld.induction.reading import Reading
+from visualpatchworld.induction.select import Evidence
+from visualpatchworld.induction.windows import recordings_of
 from visualpatchworld.output import make_folder
-from visualpatchworld.plan.control import make_search
-from visualpatchworld.plan.scorer import InducedScorer, Situation
+from visualpatchworld.plan.planner import Situation
+from visualpatchworld.plan.scorer import InducedScorer
 from visualpatchworld.program import program as programs
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.schema import Source
@@ -40,6 +43,8 @@ from visualpatchworld.trace.episode import Traces
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.trace.split import for_fitting, for_tasks
 from visualpatchworld.trace.write import write_traces
+from visualpatchworld.world.collect import collect as collect_steps
+from visualpatchworld.world.open import open_world
 
 SCORES: tuple[Score, ...] = ("induced", "hybrid", "simulator")
 Plan = Callable[..., Float[np.ndarray, "H A"]]
@@ -51,7 +56,9 @@ def collect(domain: Domain, *, episodes: int = 50, seed: int = 0, vary: Mapping[
     Example: `traces = vpw.collect(world, episodes=50, vary={"speed": 8.0})`
     """
     constants = domain.constants.varied(vary or {})
-    return Traces(None, domain.name, constants, tuple(collected(domain, constants, episodes=episodes, seed=seed, pixels=pixels)), seed)
+    return Traces(
+        None, domain.name, constants, tuple(collected(domain.of(constants), constants, episodes=episodes, seed=seed, pixels=pixels)), seed
+    )
 
 
 def load_traces(domain: Domain, path: Path | str) -> Traces:
@@ -75,7 +82,9 @@ def save_traces(domain: Domain, traces: Traces, path: Path | str) -> Path:
 
     Example: `vpw.save_traces(world, traces, "episodes.h5")`
     """
-    write_traces(Path(path), traces.episodes, domain.layout, domain=traces.domain, constants=traces.constants, seed=traces.seed)
+    write_traces(
+        Path(path), traces.episodes, domain.of(traces.constants).layout, domain=traces.domain, constants=traces.constants, seed=traces.seed
+    )
     return Path(path)
 
 
@@ -84,12 +93,24 @@ def probe(domain: Domain, *, vary: Mapping[str, object] | None = None, seed: int
 
     Example: `print(vpw.probe(world))` shows every candidate and the experiment that refuted it.
     """
-    box = black_box(domain, domain.constants.varied(vary or {}))
-    return choose_form(domain, box, np.random.default_rng(seed), thorough=thorough)
+    constants = domain.constants.varied(vary or {})
+    domain = domain.of(constants)
+    return choose_form(domain, black_box(domain, constants), np.random.default_rng(seed), thorough=thorough)
 
 
+def look(world: Any, *, steps: int = 1000, fields: Mapping[str, str] | None = None, seed: int = 0) -> Reading:
+    """What the fields of a world are, from a few of its steps or from its log: angles, velocities, time step, what is derived or noise.
+
+    Example: `print(vpw.look("Pendulum-v1"))`
+    """
+    opened = open_world(world)
+    seen = collect_steps(opened, steps, np.random.default_rng(seed))
+    return read_fields(seen, opened.action_space, given_names(opened), opened.dt, fields)
+
+
+@overload
 def induce(
-    domain: Domain,
+    world: Domain,
     traces: Traces,
     *,
     view: Source = "oracle",
@@ -97,15 +118,55 @@ def induce(
     seed: int = 0,
     thorough: bool = False,
     progress: Callable[[str], None] = lambda _: None,
-) -> Induction:
-    """Both levels: experiments choose the form, all episodes but the last fifth fit its constants, and a program is written down.
+) -> Induction: ...
 
+
+@overload
+def induce(
+    world: Any,
+    traces: None = None,
+    *,
+    seed: int = 0,
+    steps: int = BUDGET,
+    seconds: float = 60.0,
+    fields: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Discovery: ...
+
+
+def induce(
+    world: Any,
+    traces: Traces | None = None,
+    *,
+    view: Source = "oracle",
+    sketch: str | None = None,
+    seed: int = 0,
+    thorough: bool = False,
+    steps: int = BUDGET,
+    seconds: float = 60.0,
+    fields: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Induction | Discovery:
+    """A program of a world. Of anything that can be reset and stepped, or of a log, it is found by a search that is told nothing else:
+    an environment, its id, a task of dm_control, a file, arrays; at most `steps` of the world are taken, in about so many `seconds`.
+
+    Of a domain with its traces it is found on both levels: experiments choose the form, and all episodes but the last fifth fit its
+    constants.
+
+    The last fifth are the test episodes, of which nothing is seen here. A random fifth of the others are the validation episodes: not
+    fitted to, they choose among the last trials, and the errors that come along are on them.
     With `view="tool"` only pictures are seen; with `sketch` the form is named instead of chosen; `progress=print` says what is being done.
 
+    Example: `found = vpw.induce(gymnasium.make("Pendulum-v1")); print(found); print(found.program)`
     Example: `found = vpw.induce(world, traces); print(found); Path("world_model.py").write_text(found.program.text)`
     """
+    if traces is None:
+        return discover(open_world(world), budget=steps, seed=seed, seconds=seconds, fields=fields, progress=progress)
+    domain: Domain = world
     episodes = for_fitting(_of(domain, traces).episodes)
-    return induce_from(domain, traces.constants, episodes, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress)
+    return induce_from(
+        domain.of(traces.constants), traces.constants, episodes, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress
+    )
 
 
 def load_program(domain: Domain, path: Path | str) -> Program:
@@ -117,12 +178,14 @@ def load_program(domain: Domain, path: Path | str) -> Program:
 
 
 def rollout_errors(domain: Domain, program: Program, traces: Traces, *, horizon: int = 25, seed: int = 0) -> ErrorTable:
-    """How far open-loop rollouts stray on the last fifth of the episodes: quantity -> steps -> mean, median and 90th percentile.
+    """How far open-loop rollouts stray on the test episodes: quantity -> steps -> mean, median and 90th percentile.
+
+    Those are the last fifth, which `induce` never sees; the errors that `induce` itself reports are on its validation episodes.
 
     Example: `vpw.rollout_errors(world, program, traces)["agent_px"][25]["median"]`
     """
     recordings = recordings_of(for_tasks(_of(domain, traces).episodes))
-    return errors_by_horizon(program, recordings, domain, np.random.default_rng(seed), horizon)
+    return errors_by_horizon(program, recordings, domain.of(traces.constants), np.random.default_rng(seed), horizon)
 
 
 def make_planner(domain: Domain, program: Program, traces: Traces | None = None) -> Plan:
@@ -133,7 +196,7 @@ def make_planner(domain: Domain, program: Program, traces: Traces | None = None)
     Example: `plan = vpw.make_planner(world, program); actions = plan(state, goal, seed=0)`
     """
     library = [] if traces is None else [episode.actions[:-1] for episode in for_fitting(_of(domain, traces).episodes)]
-    search = make_search(domain.planner, InducedScorer(program, domain.cost), library, np.random.default_rng(0))
+    search = domain.planner.prepare(InducedScorer(program, domain.cost), library, np.random.default_rng(0))
     resting = np.zeros((domain.planner.horizon, domain.layout.action.width))
 
     def plan(state: Float[np.ndarray, " S"], goal: Float[np.ndarray, " S"], *, seed: int = 0) -> Float[np.ndarray, "H A"]:
@@ -156,7 +219,7 @@ def evaluate(
     metric: str | None = None,
     results: Path | str | None = None,
 ) -> Evaluation:
-    """How often planning with the program reaches goals `offset` steps ahead, on tasks from the last fifth of the episodes.
+    """How often planning with the program reaches goals `offset` steps ahead, on tasks from the test episodes, the last fifth.
 
     Acting is always in the true simulator. What resting and acting at random reach on the same tasks comes along. With `results`, outcomes
     are kept in that folder and not computed again.
@@ -174,8 +237,8 @@ def evaluate(
     if tasks < 1 or offset < 1:
         raise VpwError(f"Ask for at least one task, with its goal at least one step ahead, not for {tasks} with goals {offset} ahead.")
     request = Request(
-        domain=domain,
-        constants=_of(domain, traces).constants,
+        domain=domain.of(_of(domain, traces).constants),
+        constants=traces.constants,
         vary=_changes(domain, traces),
         method="vpw",
         program=program,

@@ -7,22 +7,24 @@ import importlib.util
 import os
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from visualpatchworld import domains as _bundled
-from visualpatchworld.errors import UnknownName
+from visualpatchworld.errors import BadDomain, UnknownName
+from visualpatchworld.laws.form import Family
+from visualpatchworld.laws.rules import propose
+from visualpatchworld.laws.scene import Scene
 from visualpatchworld.plan.planner import Planner
-from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.template import SceneTemplate
 from visualpatchworld.scene.tool.look import Look
 from visualpatchworld.simulator import Constants, Simulator
-from visualpatchworld.sketch.family import Family
-from visualpatchworld.sketch.probe import Probe
 from visualpatchworld.trace.layout import TraceLayout
 
 DOMAINS_VARIABLE = "VPW_DOMAINS"  # folders with further domains, separated as in PATH
@@ -56,14 +58,14 @@ class Domain:
     episode_steps: int
     metrics: Mapping[str, Metric]  # the first is the main one
     quantities: Mapping[str, Quantity]
-    family: Family  # what its dynamics may be
-    probes: Callable[[SceneGraph, np.random.Generator], tuple[Probe, ...]]
     probe_tolerances: Mapping[str, float]  # largest error of a quantity with which a probe counts as explained
     transition_tolerances: Mapping[str, float]  # largest error of a quantity with which one predicted step counts as right
     horizon: int  # steps that programs are fitted to foresee
     cost: Cost  # what a planner minimises
     planner: Planner  # frozen: the same for every scoring model
     budget_per_offset: int  # steps a task allows for each step that lies between its start and its goal
+    # What of all this is different in a world with these constants: the state, say, where they add an object.
+    variant: Callable[[Any], Mapping[str, Any]] = lambda constants: {}
 
     def __repr__(self) -> str:
         state = ", ".join(f"{field.name} ({field.unit})" for field in self.scene.state_space)
@@ -73,6 +75,16 @@ class Domain:
     def make(self, vary: Mapping[str, object] | None = None) -> Simulator:
         """A simulator of this domain, with some of its constants changed."""
         return self.simulator(self.constants.varied(vary or {}))
+
+    def of(self, constants: Constants) -> Domain:
+        """This domain as it is in a world with these constants, which may have another state than the nominal one."""
+        return replace(self, **self.variant(constants))
+
+    def family(self, objects: Sequence[SceneObject] | None = None) -> Family:
+        """What the dynamics of a scene with these objects may be: by default of the nominal one."""
+        shown = self.scene.objects(self.constants) if objects is None else objects
+        width = self.layout.action.width
+        return propose(Scene(tuple(shown), self.scene.state_space, width, self.scene.length_unit, self.scene.workspace))
 
 
 def find_domains() -> dict[str, Path]:
@@ -102,9 +114,22 @@ def load_domain(name: str) -> Domain:
     if folder.parent in [Path(path) for path in _bundled.__path__]:
         return importlib.import_module(f"{_bundled.__name__}.{name}").DOMAIN
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=[str(folder)])
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
+        _import_folder(name, folder)
+    found_domain = getattr(sys.modules[name], "DOMAIN", None)
+    if not isinstance(found_domain, Domain):
+        raise BadDomain(f"The domain '{name}' in '{folder}' does not load: its __init__.py defines no DOMAIN.")
+    return found_domain
+
+
+def _import_folder(name: str, folder: Path) -> None:
+    """Load a folder as the package of that name; where that fails, nothing is left of it."""
+    spec = importlib.util.spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=[str(folder)])
+    assert spec is not None and spec.loader is not None
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    try:
         spec.loader.exec_module(module)
-    return sys.modules[name].DOMAIN
+    except Exception as error:
+        del sys.modules[name]
+        places = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(folder)]
+        where = f", {places[-1].filename}:{places[-1].lineno}" if places else ""
+        raise BadDomain(f"The domain '{name}' in '{folder}' does not load ({type(error).__name__}: {error}{where}).") from error

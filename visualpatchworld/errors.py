@@ -20,6 +20,10 @@ class UnknownName(VpwError):
         super().__init__(f"No {kind} '{name}'. Found: {', '.join(names) or 'none'}.{hint}")
 
 
+class BadDomain(VpwError):
+    """A folder that is to be a domain but does not load as one."""
+
+
 class BadConstant(VpwError):
     """A physical constant with a value its simulator cannot have."""
 
@@ -50,3 +54,8 @@ class WorkerFailed(VpwError):
 
 class BadPicture(VpwError):
     """A picture of the wrong size or kind, or none at all."""
+
+
+def printable(text: str) -> str:
+    """A text of someone else's on one line, with whatever a terminal would obey written out."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in " ".join(text.split()))

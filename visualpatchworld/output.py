@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +17,9 @@ def writing(path: Path) -> Iterator[Path]:
     aside = path.parent / f".{path.name}.{os.getpid()}.part"
     try:
         _check_target(path)
-        aside.touch()  # an unwritable folder is told before the long work, not after it
+        _sweep(path)
+        aside.unlink(missing_ok=True)  # whatever has that name, a link among others, is not written through
+        aside.touch(exist_ok=False)  # an unwritable folder is told before the long work, not after it
         yield aside
         _flush_to_disk(aside)
         aside.replace(path)
@@ -44,7 +47,7 @@ def write_text(path: Path, text: str) -> None:
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write pieces of text as they come."""
-    with writing(path) as aside, aside.open("w", encoding="utf-8") as file:
+    with writing(path) as aside, aside.open("w", encoding="utf-8", errors="backslashreplace") as file:
         file.writelines(lines)
 
 
@@ -53,6 +56,25 @@ def _check_target(path: Path) -> None:
         raise CannotWrite(f"Could not write '{path}': there is no folder '{path.parent}'; make it first.")
     if path.exists() and not path.is_file():
         raise CannotWrite(f"Could not write '{path}': it exists and is not a file; choose another name.")
+
+
+def _sweep(path: Path) -> None:
+    """Take away what writers of this file left that were killed."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        writer = left.name.split(".")[-2]
+        if writer.isdecimal() and not _is_running(int(writer)):
+            with suppress(OSError):
+                left.unlink()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        pass  # it is somebody else's
+    return True
 
 
 def _flush_to_disk(path: Path) -> None:

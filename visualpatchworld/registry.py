@@ -30,6 +30,10 @@ def _make(name: str, render_mode: str = "rgb_array", **vary: object) -> Simulato
 
 def _gym_id(folder: Path) -> str | None:
     # Read, not imported: importing a domain loads its engine, and MuJoCo's fixes how it draws.
-    tree = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
+    try:
+        tree = ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return None  # whoever asks for the domain is told what is wrong
     keywords = (node for node in ast.walk(tree) if isinstance(node, ast.keyword))
-    return next((ast.literal_eval(keyword.value) for keyword in keywords if keyword.arg == "gym_id"), None)
+    values = (keyword.value for keyword in keywords if keyword.arg == "gym_id")
+    return next((value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)), None)

@@ -16,6 +16,7 @@ from visualpatchworld.scene.state import StateSpace
 
 # Axes, here and everywhere: K candidates, H horizon, T time, S state, A action, E engine state.
 FRAME_SIZE_PX = 224
+LARGEST_CONSTANT = 1e12  # what no world has; engines lose their numbers long before
 
 
 def constant(default: Any, unit: str, doc: str, *, low: float | None = None, high: float | None = None) -> Any:
@@ -57,14 +58,14 @@ def _checked(field: dataclasses.Field, kind: Any, value: Any) -> Any:
         return value
     try:
         number = kind(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         wanted = "a whole number" if kind is int else "a number"
         raise BadConstant(f"'{field.name}' must be {wanted}, not '{value}'.") from None
     low, high = field.metadata["low"], field.metadata["high"]
     above = -np.inf if low is None else low
     below = np.inf if high is None else high
-    if not above <= number <= below:
-        raise BadConstant(f"'{field.name}' must lie between {above:g} and {below:g} {field.metadata['unit']}, not {value}.")
+    if not (above <= number <= below and abs(number) < LARGEST_CONSTANT):
+        raise BadConstant(f"'{field.name}' must lie between {above:g} and {below:g} {field.metadata['unit']}, not '{value}'.")
     return number
 
 

@@ -12,7 +12,7 @@ from visualpatchworld.baselines.judge import Verdict, judge
 from visualpatchworld.baselines.study import Study
 from visualpatchworld.baselines.transitions import Transitions, transitions_of
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.windows import recordings_of
+from visualpatchworld.induction.windows import recordings_of
 from visualpatchworld.llm.client import Budget, Client
 from visualpatchworld.llm.endpoint import Endpoint
 from visualpatchworld.trace.collect import collect

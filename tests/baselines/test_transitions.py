@@ -7,7 +7,7 @@ from visualpatchworld.baselines.judge import judge
 from visualpatchworld.baselines.product import field_tolerances
 from visualpatchworld.baselines.transitions import action_kind, example, right, transitions_of
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.windows import Recording
+from visualpatchworld.induction.windows import Recording
 
 
 def test_every_quantity_has_a_tolerance_below_what_success_forgives(domain: Domain):

@@ -11,6 +11,16 @@ from visualpatchworld.bench.exhibits import Exhibit, write_exhibit
 from visualpatchworld.bench.source import source_title
 from visualpatchworld.domain import load_domain
 
+# What the file of an exhibit has to hold, as far as a test does not care what it is.
+WHOLE: dict[str, dict[str, Any]] = {
+    "audit": {"precision": 1.0, "recall": 1.0, "frames": 9, "seconds_per_frame": 0.01, "looks": {}},
+    "rollout": {"horizon": 25, "windows": 9, "not_finite": 0},
+    "smoothness": {
+        "episode": 0, "step": 0, "beside": [], "horizon": 5, "action": [-1, 1], "engine": [0, 1], "program": [0, 1],
+        "merit": {"agreement": 0.75, "gap": 0.1, "engine_step": 1.0, "program_step": 0.5, "regret": 0.0},
+    },
+}  # fmt: skip
+
 
 def add(folder: Path, successes: Sequence[bool], solved: int = 0, domain: str = "slider", plans: int = 2, **changes: Any) -> Cell:
     """A cell with one outcome per success; the first `solved` tasks were solved at their start."""
@@ -45,7 +55,7 @@ def add_exhibit(folder: Path, kind: str, data: Mapping[str, Any], domain: str = 
     """An exhibit with these data."""
     fields: dict[str, Any] = {"source": domain, "program": "aaa", "seed": 0, "episodes": "eee", "versions": {}} | changes
     title = source_title(load_domain(domain), fields["source"])
-    exhibit = Exhibit(kind=kind, domain=domain, title=title, method=method, data=data, **fields)
+    exhibit = Exhibit(kind=kind, domain=domain, title=title, method=method, data={**WHOLE.get(kind, {}), **data}, **fields)
     write_exhibit(folder, exhibit)
     return exhibit
 

@@ -6,9 +6,9 @@ import pytest
 
 from visualpatchworld.bench.acquire import Acquisition, acquire
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.blackbox import black_box
-from visualpatchworld.induce.induce import induce
-from visualpatchworld.induce.windows import recordings_of
+from visualpatchworld.induction.blackbox import black_box
+from visualpatchworld.induction.induce import induce
+from visualpatchworld.induction.windows import recordings_of
 from visualpatchworld.program.program import Program
 from visualpatchworld.trace.collect import collect
 from visualpatchworld.trace.episode import Episode
@@ -25,8 +25,7 @@ def program(toy: Domain, episodes: list[Episode]) -> Program:
 
 
 def run(toy: Domain, program: Program, episodes: list[Episode]) -> Acquisition:
-    graph = toy.scene.oracle(episodes[0].states[0], toy.constants)
-    return acquire(toy, toy.constants, program, toy.family.named("push+drag"), graph, episodes, tasks=4, seed=0)
+    return acquire(toy, toy.constants, program, toy.family().named("push+drag"), episodes, tasks=4, seed=0)
 
 
 def test_a_program_that_foresees_everything_is_left_alone(toy: Domain, program: Program, episodes: list[Episode]):

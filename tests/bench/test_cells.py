@@ -1,6 +1,8 @@
 """Files of results: whatever stops a run, nothing that was done is lost or done twice."""
 
 import json
+import math
+import resource
 import signal
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from visualpatchworld.bench.cell import Cell, Outcome, open_cell, read_cells
+from visualpatchworld.bench.cell import BadResults, Cell, Outcome, open_cell, read_cells
 from visualpatchworld.errors import CannotWrite
 
 CELL = Cell(
@@ -122,3 +124,61 @@ def test_where_nothing_can_be_written_one_sentence_says_so(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CannotWrite, match="Could not write results to"), open_cell(tmp_path / "file", CELL, {}):
         pass
+
+
+def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path):
+    path = write(tmp_path, 0, 1)
+    whole = path.read_bytes()
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with open_cell(tmp_path, CELL, {"jax": "0"}) as file:
+        # As on a full disk, the next line is written in part before there is no room.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 100, usual[1]))
+        try:
+            with pytest.raises(CannotWrite, match="Could not write results to"):
+                file.add(outcome(2))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        assert path.read_bytes() == whole
+        assert set(file.outcomes) == {0, 1}
+        file.add(outcome(2))
+    assert [row.task for row in read_cells(tmp_path)[0][1]] == [0, 1, 2]
+
+
+def damaged(line: str, **changes: object) -> str:
+    row = json.loads(line)
+    row["outcome"] |= changes
+    return json.dumps(row)
+
+
+DAMAGE = {
+    "half": (lambda line: line[:80], "it is not JSON"),
+    "deep": (lambda line: "[" * 50_000, "it is not JSON"),
+    "text for a number": (lambda line: damaged(line, task="1"), "outcome.task: input should be a valid integer"),
+    "not finite": (lambda line: damaged(line, plan_seconds=[math.nan]), "outcome.plan_seconds.0: input should be a finite number"),
+    "negative": (lambda line: damaged(line, steps=-1), "outcome.steps"),
+    "a field too many": (lambda line: damaged(line, more=1), "outcome.more"),
+    "twice": (lambda line: damaged(line, task=0), "task 0 is in line 1 already"),
+    "another cell": (lambda line: line.replace('"seed": 1', '"seed": 2'), "it is of another cell than the first line"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_line_is_named_by_its_number(name: str, tmp_path: Path):
+    damage, reason = DAMAGE[name]
+    path = write(tmp_path, 0, 1, 2)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], damage(lines[1]), lines[2]]) + "\n")
+    before = path.read_bytes()
+    with pytest.raises(BadResults) as told:
+        read_cells(tmp_path)
+    assert f"'{path}', line 2, is not a result" in str(told.value) and reason in str(told.value)
+    assert "delete that line" in str(told.value)
+    with pytest.raises(BadResults, match="line 2"), open_cell(tmp_path, CELL, {}):
+        pass
+    assert path.read_bytes() == before
+
+
+def test_numbers_that_are_not_finite_are_kept_as_null(tmp_path: Path):
+    with open_cell(tmp_path, CELL, {}) as file:
+        file.add(replace(outcome(0), states=((math.nan, 1.0),)))
+    assert read_cells(tmp_path)[0][1][0].states == ((None, 1.0),)

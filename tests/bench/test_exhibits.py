@@ -34,8 +34,8 @@ def test_an_exhibit_says_what_it_was_measured_from(toy: Domain, toy_episodes: li
     assert (exhibit.kind, exhibit.domain, exhibit.title, exhibit.source) == ("rollout", "slider", "Slider toy", "toy")
     assert (exhibit.program, exhibit.written_by, exhibit.seed) == (RIGHT.hash, "small, 8 calls", 3)
     assert {"visualpatchworld", "jax", "python"} <= set(exhibit.versions)
-    others = measure_exhibit("rollout", subject(toy, toy_episodes[:1]))
-    assert others.episodes != exhibit.episodes  # another episode was held out
+    others = measure_exhibit("rollout", subject(toy, toy_episodes[::-1]))
+    assert others.episodes != exhibit.episodes  # another episode is for tests
 
 
 def test_the_law_itself_never_strays(toy: Domain, toy_episodes: list[Episode]):
@@ -58,7 +58,22 @@ def test_rollout_errors_are_the_distances_that_they_should_be(toy: Domain, toy_e
 @pytest.mark.parametrize("kind", ["rollout", "motion", "smoothness", "transition"])
 def test_a_sandboxed_program_is_measured_like_a_trusted_one(kind: str, toy: Domain, toy_episodes: list[Episode]):
     trusted, locked_in = (measure_exhibit(kind, subject(toy, toy_episodes, OBEYS, sandboxed=sandboxed)) for sandboxed in (False, True))
-    assert json.loads(json.dumps(trusted.data)) == json.loads(json.dumps(locked_in.data))
+    assert_alike(json.loads(json.dumps(trusted.data)), json.loads(json.dumps(locked_in.data)))
+
+
+def assert_alike(one: Any, other: Any) -> None:
+    """The same data but for rounding: a compiled rollout and a plain one need not agree in the last bit."""
+    assert type(one) is type(other)
+    if isinstance(one, dict):
+        assert list(one) == list(other)
+        for key in one:
+            assert_alike(one[key], other[key])
+    elif isinstance(one, list):
+        assert len(one) == len(other)
+        for a, b in zip(one, other, strict=True):
+            assert_alike(a, b)
+    else:
+        assert one == (pytest.approx(other, rel=1e-4, abs=1e-5) if isinstance(other, float) else other)
 
 
 def test_what_is_not_finite_is_told_and_kept_as_null(tmp_path: Path, toy: Domain, toy_episodes: list[Episode]):
@@ -75,7 +90,7 @@ def test_what_is_not_finite_is_told_and_kept_as_null(tmp_path: Path, toy: Domain
 
 
 def test_motion_is_that_of_the_liveliest_episode_one_step_at_a_time(toy: Domain, toy_episodes: list[Episode]):
-    episodes = toy_episodes * 4  # so that more than one is held out
+    episodes = toy_episodes * 4  # so that more than one is for tests
     ways = [np.abs(np.diff(episode.states[:, 0])) for episode in episodes[-2:]]
     longest = max(ways, key=np.sum)
     motion = measure_exhibit("motion", subject(toy, episodes)).data["motion"]["puck_m"]
@@ -159,18 +174,18 @@ def test_kinds_are_found_and_others_refused(toy: Domain, toy_episodes: list[Epis
         measure_exhibit("rolout", subject(toy, toy_episodes))
     with pytest.raises(VpwError, match="give --program FILE"):
         measure_exhibit("rollout", subject(toy, toy_episodes, None))
-    short = [Episode(0, toy_episodes[0].states[:9], toy_episodes[0].engine_states[:9], toy_episodes[0].actions[:9])]
-    with pytest.raises(VpwError, match="No held-out episode of 'toy' has 25 steps"):
+    short = [Episode(each.index, each.states[:9], each.engine_states[:9], each.actions[:9]) for each in toy_episodes]
+    with pytest.raises(VpwError, match="No test episode of 'toy' has 25 steps"):
         measure_exhibit("rollout", subject(toy, short))
 
 
 def test_exhibits_are_read_as_they_were_written(tmp_path: Path):
     exhibit = Exhibit(
-        kind="rollout", domain="slider", title="Slider", source="slider", method="vpw", program="aaa", seed=0, episodes="eee", versions={},
+        kind="newest", domain="slider", title="Slider", source="slider", method="vpw", program="aaa", seed=0, episodes="eee", versions={},
         data={"horizon": 1}, pictures={"one": np.zeros((4, 4, 3), np.uint8)},
     )  # fmt: skip
     path = write_exhibit(tmp_path, exhibit)
-    assert path.name == "rollout-slider-vpw.json"
+    assert path.name == "newest-slider-vpw.json"
     (read,) = read_exhibits(tmp_path)
     assert (read.data, read.pictures["one"].shape) == ({"horizon": 1}, (4, 4, 3))
     path.write_text("[]")

@@ -9,6 +9,7 @@ import pytest
 from bench.made_results import add, add_exhibit, add_floors, share
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from report.made_run import induction
 from toy_program import RIGHT
 
 from visualpatchworld.bench.figures import find_figures, make_figure, write_figure
@@ -50,16 +51,20 @@ def folder(tmp_path: Path) -> Path:
     motion = {"episode": 4, "true": [1.0, 2.0, 3.0], "predicted": [1.0, None, 2.5], "true_sum": 6, "predicted_sum": 3.5, "not_finite": 1}
     add_exhibit(results, "motion", {"motion": {"block_px": motion}}, domain="pusht")
     engine = np.add.outer(np.arange(3.0), 10.0 * (np.arange(3) > 1))
-    landscape = {"action": [-1, 0, 1], "engine": engine.tolist(), "program": (engine / 2).tolist(), "merit": {"agreement": 0.75}}
+    landscape = {"action": [-1, 0, 1], "engine": engine.tolist(), "program": (engine / 2).tolist()}
     add_exhibit(results, "smoothness", landscape)
     looks = {"0": {"tool": {"puck": [[[1, 2], [3, 4]]]}, "oracle": {"puck": [[[1, 2], [3, 5]]]}}}
     audit = {"rmse": {"puck_m": 0.012}, "precision": 1.0, "recall": 1.0, "frames": 9, "seconds_per_frame": 0.01, "looks": looks}
     add_exhibit(results, "audit", audit, method="tool", pictures={"0": PICTURE})
     add_exhibit(results, "transition", TRANSITION, pictures={"before": PICTURE, "after": PICTURE})
-    verdicts = [{"probe": "a", "asks": "action", "explained": True}, {"probe": "b", "asks": "loss", "explained": False}]
-    candidates = [{"sketch": "push+drag", "verdicts": verdicts}, {"sketch": "speed+free", "verdicts": []}]
+    asked = {"a": ("action", True), "b": ("loss", False)}
+    verdicts = [{"probe": name, "asks": asks, "explained": right, "errors": {}} for name, (asks, right) in asked.items()]
+    candidates = [
+        {"sketch": sketch, "explained": 1, "probes": 2, "constants": {}, "set_aside": None, "verdicts": tried}
+        for sketch, tried in (("push+drag", verdicts), ("speed+free", []))
+    ]
     (tmp_path / "programs" / "slider").mkdir(parents=True)
-    (tmp_path / "programs" / "slider" / "induction.json").write_text(json.dumps({"domain": "slider", "candidates": candidates}))
+    (tmp_path / "programs" / "slider" / "induction.json").write_text(json.dumps(induction(candidates=candidates)))
     return results
 
 
@@ -190,7 +195,7 @@ def test_programs_show_step_and_what_was_foreseen(folder: Path):
     said = "\n".join(text.get_text() for text in made("programs", folder).texts)
     assert "def step(state, action):" in said
     assert "foreseen  puck_x 0.12" in said and "puck_m 0.02" in said
-    assert "step 7 of held-out episode 2" in said
+    assert "step 7 of test episode 2" in said
 
 
 def test_an_excerpt_ends_with_step_and_keeps_whole_functions():

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from bench.made_results import add, add_exhibit, add_floors, share
+from report import made_run
 
 from visualpatchworld.bench.cell import NO_PROGRAM
 from visualpatchworld.bench.render import FORMATS, as_text
@@ -232,11 +233,11 @@ def test_metrics_tell_metric_and_planner_apart(tmp_path: Path):
 def induction(folder: Path, name: str, **fields) -> None:
     path = folder.parent / "programs" / name / "induction.json"
     path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(fields))
+    path.write_text(json.dumps(made_run.induction(**fields)))
 
 
 def test_induction_names_the_form_of_the_very_program_that_was_measured(folder: Path):
-    candidate = {"sketch": "push+drag", "explained": 6, "probes": 6}
+    candidate = {"sketch": "push+drag", "explained": 6, "probes": 6, "constants": {}, "set_aside": None, "verdicts": []}
     for name, fingerprint, sketch in (("a", "bbb", "speed+free"), ("b", "aaa", "push+drag")):
         induction(folder, name, domain="slider", sketch=sketch, program_hash=fingerprint, candidates=[candidate], rollout_error={})
     table = made("induction", folder)
@@ -254,7 +255,7 @@ def test_a_measured_program_whose_induction_is_gone_is_told(folder: Path):
 def test_ablation_reads_errors_beside_the_programs(tmp_path: Path):
     folder = tmp_path / "results"
     add(folder, share(5, 50), domain="pusht", method="linear", program="lll")
-    errors = {"block_px": {"1": {"mean": 4.9, "median": 1.0}, "8": {"mean": 30.0, "median": 9.0}}}
+    errors = {"block_px": {"1": {"mean": 4.9, "median": 1.0, "p90": 9.0}, "8": {"mean": 30.0, "median": 9.0, "p90": 60.0}}}
     induction(folder, "pusht-linear", domain="pusht", sketch="linear", program_hash="lll", candidates=[], rollout_error=errors)
     table = made("ablation", folder)
     ours = row(table, "linear")
@@ -280,7 +281,7 @@ def test_cases_show_how_far_programs_stray_and_things_move(tmp_path: Path):
     astray = {"rollout_error": {"finger_m": {**steps, "mean": [0.5] * 11 + [None] * 14}}}
     add_exhibit(folder, "rollout", astray, domain="reacher", method="worldcoder", written_by="small, 8 calls")
     add_exhibit(folder, "rollout", {"rollout_error": {"finger_m": {**steps, "mean": [7] * 25}}}, domain="reacher", source="elsewhere")
-    moved = {"true_sum": 140.4, "predicted_sum": 138.04, "not_finite": 0}
+    moved = {"episode": 0, "true": [140.4], "predicted": [138.04], "true_sum": 140.4, "predicted_sum": 138.04, "not_finite": 0}
     add_exhibit(folder, "motion", {"motion": {"block_px": moved}}, domain="pusht")
     table = made("cases", folder)
     ours = [entry.text for entry in table.sections[0].rows[0]]

@@ -28,16 +28,16 @@ def test_induce_writes_the_program_and_how_it_came_about(vpw: Vpw, induced: dict
     assert json.loads((tmp_path / "run" / "induction.json").read_text()) == induced
     wanted = {"domain", "sketch", "choices", "constants", "candidates", "rollout_error", "program", "seconds"}
     assert wanted <= set(induced)
-    assert set(induced["constants"]["DRAG"]) == {"value", "stderr", "unit"}
+    assert set(induced["constants"]["PUCK_DRAG"]) == {"value", "stderr", "unit"}
     text = Path(induced["program"]).read_text()
-    assert text.startswith('"""Slider: push, drag.')
-    assert f"DRAG = {induced['constants']['DRAG']['value']!r}  # 1/s" in text
+    assert text.startswith('"""Slider: an action changes the velocity; drag slows it down.')
+    assert f"PUCK_DRAG = {induced['constants']['PUCK_DRAG']['value']!r}  # 1/s" in text
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["induction.json", "world_model.py"]
 
 
 def test_a_varied_world_gives_a_varied_program(vpw: Vpw, induced: dict, tmp_path: Path):
     varied = json.loads(vpw("induce", "slider", "--episodes", 10, "--vary", "drag=1.4", "--out", tmp_path / "other", "--json"))
-    assert varied["constants"]["DRAG"]["value"] == pytest.approx(2 * induced["constants"]["DRAG"]["value"], rel=1e-3)
+    assert varied["constants"]["PUCK_DRAG"]["value"] == pytest.approx(2 * induced["constants"]["PUCK_DRAG"]["value"], rel=1e-3)
 
 
 def test_rollout_measures_emitted_and_edited_programs(vpw: Vpw, induced: dict, toy_file: Path, tmp_path: Path):
@@ -45,9 +45,9 @@ def test_rollout_measures_emitted_and_edited_programs(vpw: Vpw, induced: dict, t
     errors = json.loads(vpw("rollout", induced["program"], *arguments))["rollout_error"]["puck_m"]
     assert errors["10"]["median"] < 1e-5
     edited = tmp_path / "edited.py"
-    edited.write_text(Path(induced["program"]).read_text().replace("PUSH * action[0]", "2.0 * PUSH * action[0]"))
+    edited.write_text(Path(induced["program"]).read_text().replace("push=PUCK_PUSH", "push=2.0 * PUCK_PUSH"))
     assert json.loads(vpw("rollout", edited, *arguments))["rollout_error"]["puck_m"]["10"]["median"] > 0.01
-    edited.write_text(Path(induced["program"]).read_text().replace("PUSH * action[0]", "PUSHH * action[0]"))
+    edited.write_text(Path(induced["program"]).read_text().replace("push=PUCK_PUSH", "push=PUCK_PUSHH"))
     assert "NameError" in vpw.refused("rollout", edited, *arguments)
 
 
@@ -60,7 +60,7 @@ def test_a_named_sketch_is_fitted_without_probes(vpw: Vpw, tmp_path: Path):
 def test_a_program_comes_from_pictures_alone(vpw: Vpw, tmp_path: Path, toy: Domain):
     result = json.loads(vpw("induce", "slider", "--view", "tool", "--episodes", 8, "--out", tmp_path / "run", "--json"))
     assert result["sketch"] == "push+drag"
-    assert result["constants"]["PUSH"]["value"] == pytest.approx(toy.constants.push, rel=0.1)  # pyright: ignore[reportAttributeAccessIssue]
+    assert result["constants"]["PUCK_PUSH"]["value"] == pytest.approx(toy.constants.push, rel=0.1)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Planning from the command line, on the toy domain."""
 
 import json
+import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from toy_program import RIGHT
 
 from visualpatchworld.bench.jobs import Source
 from visualpatchworld.bench.suite import cells, find_suite
+from visualpatchworld.program import sandbox, sandbox_rollouts
 
 
 @pytest.fixture
@@ -150,3 +153,47 @@ def test_a_search_without_a_program_fails_every_task(vpw: Vpw, toy_file: Path, t
     (cell,) = kept(told["results"], "rival")
     assert (cell["program"], cell["written_by"]) == ("none", "small, 8 calls")
     assert "none that loads" in vpw(*arguments)
+
+
+def test_what_the_sandbox_stopped_is_told_apart_from_plans_that_fail(
+    vpw: Vpw, toy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    quick = partial(sandbox_rollouts.sandboxed_rollouts, limits=sandbox.Limits(wall_s=1.5))
+    monkeypatch.setattr(sandbox_rollouts, "sandboxed_rollouts", quick)
+    program = tmp_path / "slow.py"
+    arguments = ("plan", "slider", "--program", program, "--sandbox", "--traces", toy_file, "--episodes", 2)
+    program.write_text(WRITTEN)
+    assert json.loads(vpw(*arguments, "--json"))["sandbox"] == {
+        "late": 0,
+        "failed": 0,
+        "unanswered": 0,
+        "gave_up": False,
+        "first": None,
+    }
+    program.write_text(WRITTEN.replace("return state", "while action[0] != 0: pass\n    return state"))
+    said = vpw(*arguments)
+    assert "stopped in the sandbox" in said and "3 times for time, 0 times otherwise" in said and "not tried again" in said
+
+
+def test_a_machine_without_a_filter_is_refused_unless_someone_insists(
+    vpw: Vpw, toy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sandbox, "FILTER", "a filter that no machine has")
+    program = tmp_path / "written.py"
+    program.write_text(WRITTEN)
+    arguments = ("plan", "slider", "--program", program, "--sandbox", "--traces", toy_file, "--episodes", 2, "--json")
+    assert "insist with --unfiltered" in vpw.refused(*arguments)
+    assert json.loads(vpw(*arguments, "--unfiltered"))["n"] == 2
+
+
+@pytest.mark.parametrize("way", ["plain", "--sandbox"])
+def test_what_is_no_program_is_not_waited_for(vpw: Vpw, tmp_path: Path, way: str):
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "large.py").write_text("#" * 30_000_000)
+    more = [] if way == "plain" else [way]
+    for name, reason in {
+        tmp_path / "pipe.py": "a pipe or a device",
+        "/dev/zero": "a pipe or a device",
+        tmp_path / "large.py": "30.0 MB",
+    }.items():
+        assert reason in vpw.refused("plan", "slider", "--program", name, *more)

@@ -1,6 +1,7 @@
 """`vpw report` as people and scripts use it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,82 @@ def test_bad_input_gets_one_sentence(vpw: Vpw, arguments: str, sentence: str):
 def test_a_folder_that_cannot_be_written_to(vpw: Vpw, made: Path):
     (made / "report.html").mkdir()
     assert "is not a file" in vpw.refused("report", "made")
+
+
+PARTS = ("world_model.py", "induction.json", "episodes.h5", "timings.json", "results/*.jsonl", "films/*.mp4")
+
+
+def part(made: Path, name: str) -> Path:
+    """A file of the run; a film is made, since a run without one is whole, too."""
+    if name.startswith("films"):
+        (made / "films").mkdir()
+        cell = next((made / "results").glob("*vpw*.jsonl")).read_text().splitlines()[0]
+        known = json.loads(cell)["cell"]
+        film = made / "films" / f"{known['domain']}-{known['method']}-{known['observe']}-{known['score']}-{known['seed']}-task0.mp4"
+        film.write_bytes(b"a film")
+        return film
+    return next(made.glob(name))
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("way", ["a link", "a pipe", "a device", "a circle", "a folder"])
+def test_nothing_but_plain_files_of_the_folder_is_read(vpw: Vpw, made: Path, tmp_path: Path, name: str, way: str):
+    path = part(made, name)
+    kept = path.read_bytes()
+    path.unlink()
+    if way == "a link":
+        outside = tmp_path / f"outside{path.suffix}"
+        outside.write_bytes(kept)
+        path.symlink_to(outside)
+    elif way == "a pipe":
+        os.mkfifo(path)
+    elif way == "a folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero" if way == "a device" else path.name)
+    told = " ".join(json.loads(vpw("report", "made", "--json"))["missing"])
+    if name not in ("timings.json", "films/*.mp4"):
+        assert path.name in told and ("is not read" in told or "cannot be read" in told)
+    if name.startswith("films"):
+        assert "data:video/mp4" not in (made / "report.html").read_text()
+
+
+def test_a_film_of_the_folder_is_shown(vpw: Vpw, made: Path):
+    part(made, "films/*.mp4")
+    vpw("report", "made")
+    assert "data:video/mp4" in (made / "report.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["results", "films"])
+def test_a_folder_that_leads_out_is_not_followed(vpw: Vpw, made: Path, tmp_path: Path, name: str):
+    path = part(made, f"{name}/*").parent
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    told = " ".join(json.loads(vpw("report", "made", "--json"))["missing"])
+    assert "data:video/mp4" not in (made / "report.html").read_text()
+    assert name == "films" or "leads out of the folder" in told
+
+
+def test_a_program_of_many_megabytes_is_not_read(vpw: Vpw, made: Path):
+    (made / "world_model.py").write_text("#" * 30_000_000)
+    assert "world_model.py is not read: it has 30.0 MB" in " ".join(json.loads(vpw("report", "made", "--json"))["missing"])
+
+
+def test_a_link_in_the_way_of_the_page_is_not_written_through(vpw: Vpw, made: Path, tmp_path: Path):
+    treasure = tmp_path / "treasure"
+    treasure.write_text("whole")
+    (made / "report.html").symlink_to(treasure)
+    (made / f".report.html.{os.getpid()}.part").symlink_to(treasure)
+    vpw("report", "made")
+    assert treasure.read_text() == "whole" and not (made / "report.html").is_symlink()
+
+
+@pytest.mark.parametrize("way", ["a link", "a pipe", "a folder"])
+def test_results_of_the_paper_s_page_are_plain_files_too(vpw: Vpw, tmp_path: Path, way: str):
+    add(tmp_path / "results", share(47, 50))
+    path = tmp_path / "results" / ("more" if way == "a folder" else "more.jsonl")
+    if way == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/etc" if way == "a folder" else "/etc/passwd")
+    assert f"{path.name} is not read" in vpw.refused("report", "--paper")

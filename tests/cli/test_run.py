@@ -64,14 +64,14 @@ def test_an_interrupted_run_goes_on_with_what_is_whole(vpw: Vpw, first: dict):
 
 def test_other_settings_make_another_program(vpw: Vpw, first: dict):
     varied = json.loads(vpw(*SETTINGS, "--vary", "drag=1.4", "--json"))
-    drag = varied["induction"]["constants"]["DRAG"]["value"]
-    assert drag == pytest.approx(2 * first["induction"]["constants"]["DRAG"]["value"], rel=1e-2)
+    drag = varied["induction"]["constants"]["PUCK_DRAG"]["value"]
+    assert drag == pytest.approx(2 * first["induction"]["constants"]["PUCK_DRAG"]["value"], rel=1e-2)
     assert len(list((MADE / "results").glob("*-vpw-*"))) == 2
 
 
 def test_a_program_edited_by_hand_is_kept_and_said_so(vpw: Vpw, first: dict):
     path = MADE / "world_model.py"
-    path.write_text(path.read_text().replace("DRAG * state.puck_vx", "0.0 * DRAG"))
+    path.write_text(path.read_text().replace("drag=PUCK_DRAG", "drag=0.0"))
     text = path.read_text()
     assert "edited since it was induced" in vpw(*SETTINGS)
     assert path.read_text() == text
@@ -86,7 +86,7 @@ def test_a_program_edited_by_hand_is_kept_and_said_so(vpw: Vpw, first: dict):
         ("run slidr", "No domain 'slidr'"),
         ("run slider --vary drog=1", "No constant 'drog'"),
         ("run slider --out /dev/null/x", "Could not make the folder"),
-        ("run slider --episodes 1", "greater than or equal to 2"),
+        ("run slider --episodes 2", "greater than or equal to 3"),
     ],
 )
 def test_bad_input_gets_one_sentence(vpw: Vpw, arguments: str, sentence: str):

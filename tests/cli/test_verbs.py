@@ -107,7 +107,7 @@ def test_collecting_repeats_under_its_seed_and_keeps_pictures_when_asked(vpw: Vp
         ("scene slider frame.png --via tool", "Cannot read the picture 'frame.png'"),
         ("scene slider text.h5 --via tool", "is not a picture that can be read"),
         ("scene slider small.png --via tool", "A picture here is 224 x 224 pixels"),
-        ("audit slider --frames none.npz", "'none.npz' is not an .npz file that can be read"),
+        ("audit slider --frames none.npz", "Cannot read the file of pictures 'none.npz'"),
         ("audit slider --frames other.npz", "has no pictures in an array 'frames'"),
         ("audit slider --seed 7000", "choose another"),
         ("dream", "No such command 'dream'"),

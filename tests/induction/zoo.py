@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class Animal:
     constants: dict[str, float]
     names: tuple[str, ...] | None = None
     tolerance: float = 1e-3  # of the 25-step error
-    extra: dict[str, float] = field(default_factory=dict)
+    laws: tuple[str, ...] = ()  # that its program must name
 
 
 def run(
@@ -177,9 +177,9 @@ def springs_between(rng):
 
 
 def regional(rng):
-    dt, gain, wind, edge, drag = 0.05, rng.uniform(2, 6), rng.uniform(1, 3), rng.uniform(-0.3, 0.3), rng.uniform(0.3, 0.8)
-    step = second_order(lambda q, v, a: [gain * a[0] + wind * (q[0] > edge) - drag * v[0] - q[0]], dt)
-    return Animal("regional", run(rng, step, lambda: rng.normal(size=2), PUSH), PUSH, {"gain": gain, "wind": wind, "drag": drag})
+    dt, gain, wind, edge, drag = 0.05, rng.uniform(2, 6), rng.uniform(0.5, 1.5), rng.uniform(-0.3, 0.3), rng.uniform(0.3, 0.8)
+    step = second_order(lambda q, v, a: [gain * a[0] + wind * (q[0] > edge) - drag * v[0] - 2 * q[0]], dt)
+    return Animal("regional", run(rng, step, lambda: 1.5 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "wind": wind, "drag": drag})
 
 
 def clip(rng):
@@ -359,10 +359,11 @@ def discs(rng):
 
     start = lambda: np.concatenate([rng.uniform(-0.6, 0.6, 4), rng.normal(size=4)])  # noqa: E731
     trajectories = run(rng, step, start, PUSHES, hold=10, steps=150)
-    return Animal("discs", trajectories, PUSHES, {"gain": gain, "drag": drag, "reach": reach})
+    return Animal("discs", trajectories, PUSHES, {"gain": gain, "drag": drag}, laws=("collision",))
 
 
 ZOO = (
-    first_order, unicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, springs_between, regional, clip, stop, bounce, soft_stop,
-    burning_mass, action_table, even_table, pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
+    first_order, unicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, springs_between, regional, clip, stop,
+    bounce, soft_stop, burning_mass, action_table, even_table, pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat,
+    substeps, geared, hill, discs,
 )  # fmt: skip

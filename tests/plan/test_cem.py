@@ -7,11 +7,11 @@ import pytest
 from toy_program import BREAKS_LEFTWARDS, OBEYS, RIGHT
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.plan.cem import Search, cem_search, draw, first_round, refit
-from visualpatchworld.plan.planner import CEM
-from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer, Scorer, Scores, Situation
+from visualpatchworld.plan.cem import CEM, cem_search, draw, first_round, refit
+from visualpatchworld.plan.planner import Scorer, Scores, Search, Situation
+from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer
 
-PLANNER = CEM(samples=200, iterations=12, elites=20, horizon=4, execute=4, spread=0.7)
+PLANNER = CEM(samples=200, iterations=12, elites=20, horizon=4, replan_every=4, init_std=0.7)
 KEY = jax.random.key(0)
 SITUATION = Situation(np.array([0.2, -0.1]), np.array([0.3, 0.0]))
 
@@ -44,7 +44,9 @@ def test_finds_the_known_best_plan():
 
 def test_more_rounds_find_better_plans():
     costs = [
-        found_by(cem_search(CEM(samples=50, iterations=n, elites=5, horizon=4, execute=4, spread=0.7), InducedScorer(OBEYS, distance))).cost
+        found_by(
+            cem_search(CEM(samples=50, iterations=n, elites=5, horizon=4, replan_every=4, init_std=0.7), InducedScorer(OBEYS, distance))
+        ).cost
         for n in (1, 4, 12)
     ]
     assert costs[0] > costs[1] > costs[2]
@@ -56,13 +58,22 @@ def test_best_beyond_the_limit_is_the_limit():
     np.testing.assert_allclose(found.actions, 1.0, atol=1e-6)
 
 
-def test_compiled_and_stepwise_search_agree(toy: Domain):
+def test_compiled_and_stepwise_search_draw_the_same(toy: Domain):
+    # Only the first round: of two candidates that cost the same but for rounding, each may keep another, and then they part.
+    once = CEM(samples=200, iterations=1, elites=20, horizon=4, replan_every=4, init_std=0.7)
     scorer = InducedScorer(RIGHT, toy.cost)
+    compiled, stepwise = found_by(cem_search(once, scorer)), found_by(cem_search(once, Stepwise(scorer)))
+    np.testing.assert_allclose(stepwise.actions, compiled.actions, atol=1e-5)
+    assert stepwise.cost == pytest.approx(compiled.cost, abs=1e-5)
+
+
+def test_compiled_and_stepwise_search_find_the_same():
+    scorer = InducedScorer(OBEYS, distance)
     apart = Stepwise(scorer)
     compiled, stepwise = found_by(cem_search(PLANNER, scorer)), found_by(cem_search(PLANNER, apart))
     assert apart.asked == PLANNER.iterations
-    np.testing.assert_allclose(stepwise.actions, compiled.actions, atol=1e-4)
-    assert stepwise.cost == pytest.approx(compiled.cost, abs=1e-5)
+    np.testing.assert_allclose(stepwise.actions, compiled.actions, atol=0.02)
+    assert stepwise.cost == pytest.approx(compiled.cost, abs=1e-3)
 
 
 def test_same_key_same_plan_other_key_other_plan(toy: Domain):
@@ -102,19 +113,20 @@ def test_mean_and_best_are_among_the_candidates():
 
 
 def test_refit_takes_the_cheapest_and_keeps_its_share():
-    cem = CEM(samples=3, iterations=1, elites=2, horizon=1, execute=1, spread=1.0, keep=0.5)
+    cem = CEM(samples=3, iterations=1, elites=2, horizon=1, replan_every=1, init_std=1.0, smoothing=0.5)
     actions = jnp.array([[[0.9]], [[0.2]], [[0.4]]])
     after = refit(cem, first_round(cem, jnp.zeros((1, 1))), actions, jnp.array([jnp.nan, 2.0, 1.0]))
     np.testing.assert_allclose(after.mean, [[0.5 * 0.3]], atol=1e-6)
-    np.testing.assert_allclose(after.spread, [[0.5 * 1.0 + 0.5 * 0.1]], atol=1e-6)
+    np.testing.assert_allclose(after.std, [[0.5 * 1.0 + 0.5 * 0.1]], atol=1e-6)
     np.testing.assert_allclose(after.best, [[0.4]])
     assert (float(after.best_cost), int(after.non_finite)) == (1.0, 1)
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"elites": 0}, {"elites": 201}, {"execute": 5}, {"execute": 0}, {"iterations": 0}, {"spread": 0.0}, {"keep": 1.0}]
+    "wrong",
+    [{"elites": 0}, {"elites": 201}, {"replan_every": 5}, {"replan_every": 0}, {"iterations": 0}, {"init_std": 0.0}, {"smoothing": 1.0}],
 )
 def test_planners_that_make_no_sense_are_refused(wrong: dict):
-    fields = {"samples": 200, "iterations": 1, "elites": 20, "horizon": 4, "execute": 4, "spread": 0.5} | wrong
+    fields = {"samples": 200, "iterations": 1, "elites": 20, "horizon": 4, "replan_every": 4, "init_std": 0.5} | wrong
     with pytest.raises(ValueError, match=r"must"):
         CEM(**fields)

@@ -5,15 +5,16 @@ import pytest
 from toy_program import RIGHT
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.plan.cem import Found
-from visualpatchworld.plan.control import control, follow, make_search
+from visualpatchworld.plan.cem import CEM
+from visualpatchworld.plan.control import control, follow
 from visualpatchworld.plan.observer import Oracle
-from visualpatchworld.plan.planner import CEM, Planner, Shooting
+from visualpatchworld.plan.planner import Plan, Planner
 from visualpatchworld.plan.scorer import InducedScorer
+from visualpatchworld.plan.shooting import Shooting
 from visualpatchworld.plan.task import Task
 
 NO_ROWS = np.zeros((0, 2))
-PUSHES = CEM(samples=2, iterations=1, elites=1, horizon=4, execute=3, spread=0.5)
+PUSHES = CEM(samples=2, iterations=1, elites=1, horizon=4, replan_every=3, init_std=0.5)
 
 
 def task_to(goal_x: float) -> Task:
@@ -27,10 +28,10 @@ class Scripted:
     def __init__(self, plan: list[float]):
         self.plan, self.starts, self.states = np.array(plan)[:, None], [], []
 
-    def __call__(self, situation, start, key) -> Found:
+    def __call__(self, situation, start, key) -> Plan:
         self.starts.append(start)
         self.states.append(situation.state)
-        return Found(self.plan, 0.0, 7, 1)
+        return Plan(self.plan, 0.0, 7, 1)
 
 
 def attempt(toy: Domain, search, goal_x: float, budget: int, planner: Planner = PUSHES):
@@ -70,18 +71,18 @@ def test_nothing_is_done_where_the_goal_is_met_already(toy: Domain):
 @pytest.mark.parametrize("warm", [False, True])
 def test_warm_start_begins_with_what_is_left_of_the_plan(toy: Domain, warm: bool):
     search = Scripted([0.1, 0.2, 0.3, 0.4])
-    planner = CEM(samples=2, iterations=1, elites=1, horizon=4, execute=3, spread=0.5, warm_start=warm)
+    planner = CEM(samples=2, iterations=1, elites=1, horizon=4, replan_every=3, init_std=0.5, warm_start=warm)
     attempt(toy, search, goal_x=3.9, budget=6, planner=planner)
     first, second = (start[:, 0].tolist() for start in search.starts)
     assert first == [0, 0, 0, 0]
     assert second == ([0.4, 0, 0, 0] if warm else [0, 0, 0, 0])
 
 
-@pytest.mark.parametrize("planner", [None, Shooting(macros=20, horizon=5, execute=5)], ids=["the toy's own", "library"])
+@pytest.mark.parametrize("planner", [None, Shooting(macros=20, horizon=5, replan_every=5)], ids=["the toy's own", "library"])
 def test_a_right_program_reaches_the_goal(toy: Domain, planner: Planner | None):
     planner = planner or toy.planner
     pushes = [np.full((8, 1), push) for push in np.linspace(-1, 1, 9)]
-    search = make_search(planner, InducedScorer(RIGHT, toy.cost), pushes, np.random.default_rng(0))
+    search = planner.prepare(InducedScorer(RIGHT, toy.cost), pushes, np.random.default_rng(0))
     made, _ = attempt(toy, search, goal_x=0.8, budget=20, planner=planner)
     assert made.success
     assert 0 < len(made.actions) <= 20

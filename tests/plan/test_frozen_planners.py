@@ -1,7 +1,9 @@
 """The planners of the bundled domains are the protocol's, and no scoring model gets another."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.plan.planner import CEM, Planner, Shooting
+from visualpatchworld.plan.cem import CEM
+from visualpatchworld.plan.planner import Planner
+from visualpatchworld.plan.shooting import Shooting
 
 # What the protocol freezes: candidates per round, rounds, steps ahead, steps executed, and steps allowed for goals 25 steps ahead.
 PROTOCOL = {
@@ -15,8 +17,9 @@ TOYS = {"slider"}
 
 def budgets(planner: Planner) -> tuple[int, ...]:
     if isinstance(planner, Shooting):
-        return planner.macros, 1, planner.horizon, planner.execute
-    return planner.samples, planner.iterations, planner.horizon, planner.execute
+        return planner.macros, 1, planner.horizon, planner.replan_every
+    assert isinstance(planner, CEM)
+    return planner.samples, planner.iterations, planner.horizon, planner.replan_every
 
 
 def test_every_domain_plans_with_the_budget_of_the_protocol(domain: Domain):

@@ -5,16 +5,16 @@ import numpy as np
 import pytest
 from toy_program import OBEYS
 
-from visualpatchworld.plan.planner import Shooting
-from visualpatchworld.plan.scorer import InducedScorer, Situation
-from visualpatchworld.plan.shooting import NoMacros, cut_macros, shooting_search
+from visualpatchworld.plan.planner import Situation
+from visualpatchworld.plan.scorer import InducedScorer
+from visualpatchworld.plan.shooting import NoMacros, Shooting, cut_macros, shooting_search
 
-LIBRARY = Shooting(macros=4, horizon=3, execute=3)
+LIBRARY = Shooting(macros=4, horizon=3, replan_every=3)
 EPISODES = [np.arange(5.0)[:, None], 10 + np.arange(2.0)[:, None], 20 + np.arange(4.0)[:, None]]
 
 
 def test_macros_are_stretches_of_the_episodes():
-    macros = cut_macros(EPISODES, Shooting(macros=100, horizon=3, execute=3), np.random.default_rng(0))
+    macros = cut_macros(EPISODES, Shooting(macros=100, horizon=3, replan_every=3), np.random.default_rng(0))
     assert macros[..., 0].tolist() == [[0, 1, 2], [1, 2, 3], [2, 3, 4], [20, 21, 22], [21, 22, 23]]
 
 

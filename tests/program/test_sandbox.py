@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from visualpatchworld.program import sandbox as sandboxes_module
+from visualpatchworld.program import sandbox_process
 from visualpatchworld.program.program import BadProgram, Program
-from visualpatchworld.program.sandbox import FOLDER_PREFIX, Limits, Sandbox
+from visualpatchworld.program.sandbox import Limits, Sandbox
+from visualpatchworld.program.sandbox_process import FOLDER_PREFIX
 
 FIELDS, ACTION_DIM = ("x", "v"), 2
 HEAD = """from typing import NamedTuple
@@ -301,7 +302,7 @@ NONSENSE = {"no JSON": "'['", "another JSON": "7", "nested deeply": "'[' * 20_00
 @pytest.mark.parametrize("name", NONSENSE)
 def test_nonsense_from_the_process_is_one_sentence(name: str, monkeypatch: pytest.MonkeyPatch):
     """A program that had broken out of everything could still only write into the pipe."""
-    monkeypatch.setattr(sandboxes_module, "CHILD", f"print({NONSENSE[name]}, flush=True); input()")
+    monkeypatch.setattr(sandbox_process, "CHILD", f"print({NONSENSE[name]}, flush=True); input()")
     before = started()
     with pytest.raises(BadProgram, match=r"no answer|longer than any answer"):
         Sandbox(Program(HEAD + "def step(state, action):\n    return state\n"), FIELDS, ACTION_DIM, QUICK)

@@ -21,7 +21,7 @@ def test_futures_are_what_the_program_says():
 def test_a_stopped_program_gives_nan_and_starts_anew(monkeypatch: pytest.MonkeyPatch):
     made = []
     real = sandbox_rollouts.Sandbox
-    monkeypatch.setattr(sandbox_rollouts, "Sandbox", lambda *arguments: made.append(real(*arguments)) or made[-1])
+    monkeypatch.setattr(sandbox_rollouts, "Sandbox", lambda *args, **named: made.append(real(*args, **named)) or made[-1])
     with sandbox_rollouts.sandboxed_rollouts(Program(LOOPS), ["x"], 1, QUICK) as rollouts:
         assert np.isnan(rollouts(np.array([5.0]), np.zeros((4, 2, 1)))).all()
         assert rollouts(np.array([0.5]), np.zeros((4, 2, 1))).tolist() == [[[0.5], [0.5]]] * 4

@@ -33,7 +33,7 @@ def induction(**changes: Any) -> dict[str, Any]:
         "domain": "slider",
         "sketch": "push+drag",
         "choices": {"action": "push", "loss": "drag"},
-        "constants": {"PUSH": {"value": 3.0, "stderr": 2e-8, "unit": "m/s^2"}, "DRAG": {"value": 0.7, "stderr": None, "unit": "1/s"}},
+        "constants": {"PUCK_PUSH": {"value": 3.0, "stderr": 2e-8, "unit": "m/s^2"}, "DRAG": {"value": 0.7, "stderr": None, "unit": "1/s"}},
         "undetermined": [],
         "candidates": [
             candidate("push+drag", True, True, True),

@@ -253,6 +253,7 @@ def test_actions_of_all_common_kinds_are_members_of_their_space(space: gym.Space
 
 def test_an_environment_that_breaks_says_so_in_a_sentence():
     world = GymWorld(BrokenCart())
+    assert world.powers == {"reset", "reward"}
     world.reset(0)
     with pytest.raises(BadEnvironment, match=r"BrokenCart failed by itself: RuntimeError: the axle broke\."):
         world.step(np.zeros(1))

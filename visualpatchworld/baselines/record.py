@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from visualpatchworld.errors import VpwError
+from visualpatchworld.input import read_bytes
+from visualpatchworld.strict_json import from_json
 
 RECORD, PROGRAM = "search.json", "world_model.py"
 
@@ -36,9 +39,10 @@ def read_record(folder: Path) -> Record | None:
     if not path.exists():
         return None
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = from_json(read_bytes(path, "record", BadRecord))
         chosen, budget = told["chosen"], told["budget"]
         program = None if chosen is None else told["candidates"][chosen]["program"]
-        return Record(model=told["model"], calls=budget["calls"], tokens=budget["tokens"], program=program)
-    except (ValueError, KeyError, IndexError, TypeError, OSError) as error:
+        fields = {"model": told["model"], "calls": budget["calls"], "tokens": budget["tokens"], "program": program}
+        return TypeAdapter(Record).validate_python(fields, strict=True)
+    except (ValueError, KeyError, IndexError, TypeError) as error:
         raise BadRecord(f"'{path}' is no record of a search as `vpw baseline` writes it; move it elsewhere.") from error

@@ -15,7 +15,7 @@ from visualpatchworld.baselines.study import Candidate, Method, Study
 from visualpatchworld.baselines.transitions import transitions_of
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName
-from visualpatchworld.induce.windows import Recording, split_recordings
+from visualpatchworld.induction.windows import Recording, split_recordings
 from visualpatchworld.llm.client import Client, OutOfBudget, Price
 from visualpatchworld.scene.schema import SceneGraph
 
@@ -56,7 +56,7 @@ def run(
         domain=domain,
         graph=graph,
         train=transitions_of(train).thinned(MOST_TRAIN),
-        held_out=transitions_of(held_out or train).thinned(MOST_HELD_OUT),
+        held_out=transitions_of(held_out).thinned(MOST_HELD_OUT),
         client=client,
         rng=rng,
         prompt_tokens=prompt_tokens,

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.windows import Recording
+from visualpatchworld.induction.windows import Recording
 from visualpatchworld.scene.state import StateSpace
 
 SMALL_ACTION = 0.1  # below it an action counts as rest

@@ -11,23 +11,22 @@ import numpy as np
 from visualpatchworld.bench.condition import Condition, planning
 from visualpatchworld.bench.task import draw_tasks
 from visualpatchworld.domain import Domain
-from visualpatchworld.induce.errors_by_horizon import ErrorTable, errors_by_horizon, predict
-from visualpatchworld.induce.fit import fit
-from visualpatchworld.induce.induce import HELD_OUT_SHARE, NUM_WINDOWS
-from visualpatchworld.induce.search import search_over
-from visualpatchworld.induce.windows import Recording, cut_windows, joined, recordings_of, split_recordings
+from visualpatchworld.induction.errors_by_horizon import ErrorTable, errors_by_horizon, predict
+from visualpatchworld.induction.fit import fit
+from visualpatchworld.induction.induce import NUM_WINDOWS, VALIDATION_SHARE
+from visualpatchworld.induction.stages import search_over
+from visualpatchworld.induction.windows import Recording, cut_windows, joined, recordings_of, split_recordings
+from visualpatchworld.laws.form import Form
 from visualpatchworld.plan.control import Attempt
 from visualpatchworld.plan.scorer import InducedScorer
 from visualpatchworld.program.program import Program
-from visualpatchworld.program.source import emit, parts_of, unfitted
-from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.program.source import emit, unfitted
 from visualpatchworld.simulator import Constants
-from visualpatchworld.sketch.family import Sketch
 from visualpatchworld.trace.episode import Episode
 
 NUM_CHECKS = 10  # tasks of the planning check
 OFFSET = 25
-WORSE = 1.01  # a held-out error this many times the earlier one is worse; less is rounding
+WORSE = 1.01  # a validation error this many times the earlier one is worse; less is rounding
 Progress = Callable[[str], None]
 
 
@@ -49,8 +48,7 @@ def acquire(
     domain: Domain,
     constants: Constants,
     program: Program,
-    sketch: Sketch,
-    graph: SceneGraph,
+    sketch: Form,
     episodes: Sequence[Episode],
     *,
     tasks: int,
@@ -59,11 +57,11 @@ def acquire(
 ) -> Acquisition:
     """One round. `episodes` are those that may be fitted to; so are the tasks of practice and check drawn from them."""
     rng = np.random.default_rng(seed)
-    train, held_out = split_recordings(recordings_of(episodes), HELD_OUT_SHARE, rng)
+    train, validation = split_recordings(recordings_of(episodes), VALIDATION_SHARE, rng)
     progress("practising")
     attempts = practice(domain, constants, program, episodes, count=tasks, seed=seed)
     surprises = surprising(domain, program, attempts)
-    before = errors_by_horizon(program, held_out, domain, np.random.default_rng(seed))
+    before = errors_by_horizon(program, validation, domain, np.random.default_rng(seed))
     checks = practice(domain, constants, program, episodes, count=NUM_CHECKS, seed=seed + 1)
     succeeded = sum(attempt.success for attempt in checks)
     if not surprises:
@@ -73,23 +71,23 @@ def acquire(
     long_enough = [recording for recording in surprises if len(recording.actions) >= domain.horizon]
     if long_enough:
         windows = joined(windows, cut_windows(long_enough, domain.horizon, NUM_WINDOWS, rng))
-    constants_of = parts_of(sketch).constants
+    constants_of = sketch.constants
     found = fit(
-        unfitted(sketch, graph),
+        unfitted(sketch),
         constants_of,
         windows,
-        cut_windows(held_out, domain.horizon, NUM_WINDOWS, rng),
+        cut_windows(validation, domain.horizon, NUM_WINDOWS, rng),
         domain.scene.state_space,
         rng,
         search_over(domain.horizon, draw_every_option=False),
         [{name: value for name, value in program.constants.items() if name in constants_of}],
         lambda stage: progress(f"refitting: {stage}"),
     )
-    refitted = emit(sketch, graph, found.values, found.errors, header_of(program, len(surprises)))
-    after = errors_by_horizon(refitted, held_out, domain, np.random.default_rng(seed))
+    refitted = emit(sketch, found.values, found.errors, header_of(program, len(surprises)))
+    after = errors_by_horizon(refitted, validation, domain, np.random.default_rng(seed))
     worse = [name for name in after if after[name][domain.horizon]["mean"] > WORSE * before[name][domain.horizon]["mean"]]
     if worse:
-        reason = f"held-out {', '.join(worse)} got worse"
+        reason = f"validation {', '.join(worse)} got worse"
         return Acquisition(program, False, reason, len(surprises), before, after, succeeded, None)
     progress("checking")
     again = sum(attempt.success for attempt in practice(domain, constants, refitted, episodes, count=NUM_CHECKS, seed=seed + 1))

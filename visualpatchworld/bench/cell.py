@@ -7,15 +7,22 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from visualpatchworld.errors import CannotWrite, VpwError
+from visualpatchworld.input import read_bytes
+from visualpatchworld.strict_json import to_json
 
 Observe = Literal["oracle", "tool"]
 Score = Literal["induced", "hybrid", "simulator", "none"]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Vector = tuple[float | None, ...]  # None where a number was not finite
 NO_PROGRAM = "none"  # in place of a fingerprint, where a method wrote no program that loads; its outcomes count as failures
 
 
@@ -32,15 +39,15 @@ class Cell:
     observe: Observe
     score: Score
     metric: str
-    offset: int
-    budget: int
-    seed: int
+    offset: Count
+    budget: Count
+    seed: Count
     source: str  # where the tasks come from
     planner: str
     vary: Mapping[str, Any] = field(default_factory=dict)
     program: str = ""  # fingerprint of the program's text
     tasks: str  # fingerprint of starts and goals
-    n: int
+    n: Annotated[int, Field(ge=1)]
     written_by: str = ""  # model and budget, where a language model wrote the program
 
     @property
@@ -55,67 +62,117 @@ class Cell:
 class Outcome:
     """How one task of a cell went."""
 
-    task: int
-    episode: int
-    step: int
+    task: Count
+    episode: Count
+    step: Count
     success: bool
     solved_at_start: bool
-    steps: int
-    plans: int
-    engine_rollouts: int
-    non_finite: int
+    steps: Count
+    plans: Count
+    engine_rollouts: Count
+    non_finite: Count
     plan_seconds: tuple[float, ...]
-    states: tuple[tuple[float, ...], ...]
-    actions: tuple[tuple[float, ...], ...]
+    states: tuple[Vector, ...]
+    actions: tuple[Vector, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a results file: one outcome with all that it was measured under."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+    cell: Cell
+    versions: dict[str, str]
+    outcome: Outcome
 
 
 @contextmanager
 def open_cell(folder: Path, cell: Cell, versions: Mapping[str, str]) -> Iterator[CellFile]:
-    """The cell's file, locked against a second writer; lines that an interrupted run left unfinished are cut off."""
+    """The cell's file, locked against a second writer; a line that an interrupted run left unfinished is cut off."""
     path = folder / cell.file_name
     try:
-        with path.open("a+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield CellFile(path, file.fileno(), {"cell": asdict(cell), "versions": dict(versions)})
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
     except OSError as error:
-        raise CannotWrite(f"Could not write results to '{path}' ({error.strerror}).") from error
+        raise _cannot_write(path, error) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield CellFile(path, descriptor, cell, versions)
+    finally:
+        os.close(descriptor)
 
 
 class CellFile:
     """Results on disk: each line is whole once it is there."""
 
-    def __init__(self, path: Path, descriptor: int, shared: Mapping[str, Any]):
-        self._descriptor, self._shared = descriptor, shared
-        lines = path.read_bytes().splitlines(keepends=True)
-        whole = [line for line in lines if line.endswith(b"\n")]
-        os.ftruncate(descriptor, sum(map(len, whole)))
-        rows = [json.loads(line) for line in whole]
-        self.outcomes = {row["outcome"]["task"]: read_outcome(row["outcome"]) for row in rows}
+    def __init__(self, path: Path, descriptor: int, cell: Cell, versions: Mapping[str, str]):
+        self._path, self._descriptor, self._cell, self._versions = path, descriptor, cell, dict(versions)
+        rows = read_rows(path)
+        if rows and rows[0].cell != cell:
+            raise BadResults(f"'{path}' holds the results of another cell than its name says; move it elsewhere.")
+        self.outcomes = {row.outcome.task: row.outcome for row in rows}
+        self._cut(path.read_bytes().rfind(b"\n") + 1)
 
     def add(self, outcome: Outcome) -> None:
-        line = json.dumps({**self._shared, "outcome": asdict(outcome)}) + "\n"
-        os.write(self._descriptor, line.encode())  # one write to a file open for appending: no line is ever mixed with another
-        os.fsync(self._descriptor)
+        """Write an outcome down; where its line does not fit, nothing is left of it."""
+        line = memoryview(to_json(asdict(Row(self._cell, self._versions, outcome))).encode() + b"\n")
+        size = os.fstat(self._descriptor).st_size
+        try:
+            while line:  # a full disk may take a part of it
+                line = line[os.write(self._descriptor, line) :]
+            os.fsync(self._descriptor)
+        except BaseException as error:
+            with suppress(CannotWrite):
+                self._cut(size)
+            if isinstance(error, OSError):
+                raise _cannot_write(self._path, error) from error
+            raise
         self.outcomes[outcome.task] = outcome
 
+    def _cut(self, size: int) -> None:
+        try:
+            os.ftruncate(self._descriptor, size)
+        except OSError as error:
+            raise _cannot_write(self._path, error) from error
 
-def read_outcome(fields: Mapping[str, Any]) -> Outcome:
-    """An outcome from its JSON form."""
-    return Outcome(**{name: _frozen(value) for name, value in fields.items()})
+
+def _cannot_write(path: Path, error: OSError) -> CannotWrite:
+    return CannotWrite(f"Could not write results to '{path}' ({error.strerror}).")
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def read_rows(path: Path) -> list[Row]:
+    """The lines of one results file, all of one cell and each of another task; a last line that was never finished does not count."""
+    rows: list[Row] = []
+    seen: dict[int, int] = {}
+    for number, line in enumerate(read_bytes(path, "results file", BadResults).split(b"\n")[:-1], start=1):
+        try:
+            row = _row_reader().validate_json(line)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise _damaged(path, number, f"{where}: {first['msg'].lower()}" if where else "it is not JSON") from None
+        if rows and row.cell != rows[0].cell:
+            raise _damaged(path, number, "it is of another cell than the first line")
+        if row.outcome.task in seen:
+            raise _damaged(path, number, f"task {row.outcome.task} is in line {seen[row.outcome.task]} already")
+        seen[row.outcome.task] = number
+        rows.append(row)
+    return rows
+
+
+@cache
+def _row_reader() -> TypeAdapter[Row]:
+    return TypeAdapter(Row)
+
+
+def _damaged(path: Path, number: int, reason: str) -> BadResults:
+    return BadResults(
+        f"'{path}', line {number}, is not a result as `vpw plan` writes it ({reason}); delete that line and repeat the command that "
+        "measured, which does again what is missing, or move the file elsewhere."
+    )
 
 
 def read_cells(folder: Path) -> list[tuple[Cell, list[Outcome]]]:
-    """All cells of a results folder, by file name; a last line that was never finished does not count."""
-    cells = []
-    for path in sorted(folder.glob("*.jsonl")):
-        try:
-            rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-            if rows:
-                cells.append((Cell(**rows[0]["cell"]), [read_outcome(row["outcome"]) for row in rows]))
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            raise BadResults(f"'{path}' does not hold results as `vpw plan` writes them; move it elsewhere.") from error
-    return cells
+    """All cells of a results folder, by file name."""
+    found = [read_rows(path) for path in sorted(folder.glob("*.jsonl"))]
+    return [(rows[0].cell, [row.outcome for row in rows]) for rows in found if rows]

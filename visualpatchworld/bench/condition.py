@@ -11,9 +11,10 @@ from jaxtyping import Float
 from visualpatchworld.bench.cell import Observe, Score
 from visualpatchworld.bench.evaluate import Try
 from visualpatchworld.domain import Domain, Metric
-from visualpatchworld.plan.control import Attempt, control, make_search
+from visualpatchworld.plan.control import Attempt, control
 from visualpatchworld.plan.observer import Observer, Oracle, Pixels
-from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, Scorer
+from visualpatchworld.plan.planner import Scorer
+from visualpatchworld.plan.scorer import EngineScorer, HybridScorer
 from visualpatchworld.plan.task import Task
 from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.simulator import Constants, Simulator
@@ -49,7 +50,7 @@ class Condition:
 def planning(condition: Condition, meets: Metric, budget: int, seed: int, training_actions: Sequence[Float[np.ndarray, "T A"]]) -> Try:
     """Attempts by receding-horizon control; a task's draws depend on the seed and its number alone."""
     planner = condition.domain.planner
-    search = make_search(planner, condition.scorer(), training_actions, np.random.default_rng(seed))
+    search = planner.prepare(condition.scorer(), training_actions, np.random.default_rng(seed))
     observer = condition.observer()
 
     def attempt(task: Task, world: Simulator) -> Attempt:

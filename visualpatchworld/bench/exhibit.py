@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,10 +9,15 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import UInt8
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from visualpatchworld.bench.cell import BadResults
+from visualpatchworld.bench.exhibit_data import check_data
+from visualpatchworld.errors import BadPicture
+from visualpatchworld.input import read_bytes
 from visualpatchworld.output import make_folder, write_text
 from visualpatchworld.scene.picture import read_picture, write_picture
+from visualpatchworld.strict_json import from_json, to_json
 
 FOLDER = "exhibits"  # among the results
 
@@ -30,7 +34,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Exhibit:
-    """What was measured, of which method's program, on the held-out episodes of which source."""
+    """What was measured, of which method's program, on the test episodes of which source."""
 
     kind: str
     domain: str
@@ -40,10 +44,29 @@ class Exhibit:
     program: str  # fingerprint of the program's text, empty where none takes part
     written_by: str = ""  # model and budget, where a language model wrote the program
     seed: int
-    episodes: str  # fingerprint of the held-out episodes
+    episodes: str  # fingerprint of the test episodes
     versions: Mapping[str, str]
     data: Mapping[str, Any]
     pictures: Mapping[str, Picture] = field(default_factory=dict, repr=False)
+
+
+class _File(BaseModel):
+    """The fields of an exhibit's JSON file."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    kind: str
+    domain: str
+    title: str
+    source: str
+    method: str
+    program: str
+    written_by: str = ""
+    seed: int
+    episodes: str
+    versions: dict[str, str]
+    data: dict[str, Any]
+    pictures: list[str]
 
 
 def exhibit_path(results: Path, kind: str, source: str, method: str) -> Path:
@@ -58,7 +81,7 @@ def write_exhibit(results: Path, exhibit: Exhibit) -> Path:
     for name, picture in exhibit.pictures.items():
         write_picture(_picture_path(path, name), picture)
     fields = {key: value for key, value in asdict(exhibit).items() if key != "pictures"}
-    write_text(path, json.dumps({**fields, "pictures": list(exhibit.pictures)}, allow_nan=False) + "\n")
+    write_text(path, to_json({**fields, "pictures": list(exhibit.pictures)}) + "\n")
     return path
 
 
@@ -69,11 +92,18 @@ def read_exhibits(results: Path) -> tuple[Exhibit, ...]:
 
 def _read(path: Path) -> Exhibit:
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-        pictures = {name: read_picture(_picture_path(path, name)) for name in fields.pop("pictures")}
-        return Exhibit(**fields, pictures=pictures)
-    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-        raise BadResults(f"'{path}' does not hold an exhibit as `vpw exhibit` writes it; move it elsewhere.") from error
+        told = _File.model_validate(from_json(read_bytes(path, "exhibit", BadResults)))
+        check_data(told.kind, told.data, told.pictures)
+        pictures = {name: read_picture(_picture_path(path, name)) for name in told.pictures}
+        return Exhibit(**{**told.model_dump(), "pictures": pictures})
+    except ValidationError as error:
+        first = error.errors()[0]
+        reason = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg'].lower()}"
+    except BadPicture as error:
+        reason = str(error).rstrip(".")
+    except ValueError as error:
+        reason = f"not JSON of that kind: {error}"
+    raise BadResults(f"'{path}' does not hold an exhibit as `vpw exhibit` writes it ({reason}); move it elsewhere.")
 
 
 def _picture_path(path: Path, name: str) -> Path:

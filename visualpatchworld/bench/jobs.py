@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from abc import ABC, abstractmethod
@@ -15,6 +14,7 @@ from typing import Any
 from visualpatchworld.baselines.record import RECORD
 from visualpatchworld.bench.cell import Observe, Score
 from visualpatchworld.errors import WorkerFailed
+from visualpatchworld.strict_json import from_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,9 +132,12 @@ def run_job(command: Sequence[str], logs: Path, title: str) -> dict[str, Any]:
     with log.open("w", encoding="utf-8") as errors:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False)
     if done.returncode != 0:
-        said = log.read_text(encoding="utf-8").strip().splitlines()
+        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise WorkerFailed(f"'{title}' failed: {said[-1] if said else 'it said nothing'} (see {log})")
-    return json.loads(done.stdout)
+    try:
+        return from_json(done.stdout)
+    except ValueError:
+        raise WorkerFailed(f"'{title}' ended well but did not print one JSON object (see {log})") from None
 
 
 def run_jobs(jobs: Sequence[Job], results: Path, logs: Path, workers: int) -> Iterator[dict[str, Any] | WorkerFailed]:

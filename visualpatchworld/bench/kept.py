@@ -44,7 +44,7 @@ def _request(job: CellJob, episodes: Sequence[Episode]) -> Request:
     world, options = load_domain(job.source.domain), dict(zip(job.options[::2], job.options[1::2], strict=True))
     if "--horizon" in options:
         steps = int(options["--horizon"])
-        world = replace(world, planner=replace(world.planner, horizon=steps, execute=steps))
+        world = replace(world, planner=world.planner.looking(steps))
     program, written_by = None, ""
     if job.score != "simulator":
         path = job.source.program
@@ -69,4 +69,4 @@ def _request(job: CellJob, episodes: Sequence[Episode]) -> Request:
 
 def _is_whole(results: Path, cell: Cell) -> bool:
     path = results / cell.file_name
-    return path.exists() and path.read_bytes().count(b"\n") >= cell.n
+    return path.is_file() and path.read_bytes().count(b"\n") >= cell.n

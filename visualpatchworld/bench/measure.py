@@ -14,7 +14,8 @@ from visualpatchworld.bench.evaluate import Try, acting_at_random, evaluate, res
 from visualpatchworld.bench.summary import Summary, summarize
 from visualpatchworld.bench.task import draw_tasks, hash_tasks
 from visualpatchworld.domain import Domain, Metric
-from visualpatchworld.plan.scorer import InducedScorer, Scorer
+from visualpatchworld.plan.planner import Scorer
+from visualpatchworld.plan.scorer import InducedScorer
 from visualpatchworld.plan.task import Task
 from visualpatchworld.program.program import Program
 from visualpatchworld.simulator import Constants

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from dataclasses import asdict
 from html import escape
 
 from visualpatchworld.bench.table import Column, Entry, Section, Table
+from visualpatchworld.strict_json import to_json
 
 GAP = "  "
 NARROWEST = 10  # characters of a column of words
@@ -110,7 +110,7 @@ def html_text(text: str) -> str:
 
 def as_json(table: Table, width: int = 80) -> str:
     """One object: the entries as they are shown, and the records behind the measured ones."""
-    return json.dumps(asdict(table)) + "\n"
+    return to_json(asdict(table)) + "\n"
 
 
 FORMATS: dict[str, Callable[[Table, int], str]] = {

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from visualpatchworld.bench.cell import BadResults, Cell, Observe, Outcome, Score, read_cells
 from visualpatchworld.bench.exhibits import Exhibit, read_exhibits
+from visualpatchworld.bench.induction_record import BadRecord, InductionRecord, read_induction
 from visualpatchworld.bench.source import source_title
 from visualpatchworld.bench.suite import MAIN_SEED
 from visualpatchworld.domain import Domain, load_domain
@@ -50,10 +49,10 @@ class Results:
         return str(self.folder.parent) if near else "DIR"  # an absolute path belongs to one machine, a table to all
 
     @cached_property
-    def inductions(self) -> tuple[dict[str, Any], ...]:
+    def inductions(self) -> tuple[InductionRecord, ...]:
         """What `vpw induce` wrote beside the programs."""
         folders = [folder / "programs" for folder in (self.folder, self.folder.parent) if (folder / "programs").is_dir()]
-        return tuple(_read_json(path) for folder in folders[:1] for path in sorted(folder.glob("*/induction.json")))
+        return tuple(_induction(path) for folder in folders[:1] for path in sorted(folder.glob("*/induction.json")))
 
     @cached_property
     def exhibits(self) -> tuple[Exhibit, ...]:
@@ -65,11 +64,11 @@ class Results:
         return sorted((exhibit for exhibit in self.exhibits if exhibit.kind == kind), key=lambda exhibit: exhibit.source != exhibit.domain)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _induction(path: Path) -> InductionRecord:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise BadResults(f"'{path}' is not a JSON file; move it elsewhere.") from error
+        return read_induction(path)
+    except BadRecord as error:
+        raise BadResults(f"'{path}' is no record of an induction ({str(error).rstrip('.')}), or move it elsewhere.") from None
 
 
 def read_results(folder: Path) -> Results:

@@ -1,4 +1,4 @@
-"""What an exhibit is measured of: a domain, the held-out episodes of a source, and one method's program."""
+"""What an exhibit is measured of: a domain, the test episodes of a source, and one method's program."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.induce.windows import Recording, recordings_of
+from visualpatchworld.induction.windows import Recording, recordings_of
 from visualpatchworld.program.program import Program
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Episode
@@ -26,7 +26,7 @@ class Subject:
 
     domain: Domain
     constants: Constants  # of the simulator that made the episodes
-    episodes: Sequence[Episode]  # all of a source; exhibits are measured on those held out for tasks
+    episodes: Sequence[Episode]  # all of a source; exhibits are measured on the test episodes
     source: str
     episodes_seed: int | None = None  # that the episodes were collected with, where it is known
     method: str
@@ -42,12 +42,12 @@ class Subject:
 
     @property
     def recordings(self) -> list[Recording]:
-        """The held-out episodes without what only a simulator knows."""
+        """The test episodes without what only a simulator knows."""
         return recordings_of(self.held_out)
 
     @property
     def fingerprint(self) -> str:
-        """Of the held-out episodes."""
+        """Of the test episodes."""
         return hashlib.sha256(b"".join(episode.states.tobytes() for episode in self.held_out)).hexdigest()[:12]
 
     def needed_program(self) -> Program:

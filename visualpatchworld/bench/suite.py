@@ -38,7 +38,7 @@ def _plainly(source: Source) -> tuple[tuple[str, ...], ...]:
 
 def _with_simpler_forms(source: Source) -> tuple[Source, ...]:
     """The source and, with each extra sketch of its domain, a program of that form; nothing where there is no such sketch."""
-    names = [sketch.name for sketch in load_domain(source.domain).family.extra]
+    names = [sketch.name for sketch in load_domain(source.domain).family().extra]
     folder = source.program.parent
     simpler = [replace(source, program=folder.with_name(f"{folder.name}-{name}") / source.program.name, sketch=name) for name in names]
     return (source, *simpler) if simpler else ()

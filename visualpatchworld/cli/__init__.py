@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import pkgutil
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -12,18 +15,28 @@ from typer.exceptions import TyperException
 
 from visualpatchworld.errors import VpwError
 
+FAULT = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+NO_READER = 141  # as a shell reports the signal SIGPIPE
+TRACEBACK = "VPW_TRACEBACK"  # set it to see where a failure came from
 
 
 def main() -> None:
     """Run the command line; whatever a user can put right ends in one sentence on stderr."""
+    _speak_any_encoding()
     try:
         code = build_app()(prog_name="vpw", standalone_mode=False)
-    except VpwError as error:
-        _stop(str(error), BAD_INPUT)
-    except TyperException as error:
-        _stop(f"{error.format_message().rstrip('.')}. See 'vpw --help'.", BAD_INPUT)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        _leave_stdout()
+        sys.exit(NO_READER)  # whoever read has read enough: no word about it, as with any filter
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        _stop(*_sentence(error))
     if code == INTERRUPTED:  # how Typer reports Ctrl-C
         _stop("Interrupted; no half-written file was left.", INTERRUPTED)
     sys.exit(code)
@@ -44,6 +57,41 @@ def _without_verb(context: typer.Context) -> None:
         print(context.get_help())
 
 
+def _sentence(error: Exception) -> tuple[str, int]:
+    """What went wrong in one sentence, and the exit status."""
+    if isinstance(error, VpwError):
+        return str(error), BAD_INPUT
+    if isinstance(error, TyperException):
+        return f"{error.format_message().rstrip('.')}. See 'vpw --help'.", BAD_INPUT
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this; ask for less at once.", BAD_INPUT
+    if isinstance(error, OSError):
+        place = "What is printed here" if error.filename is None else f"'{os.fsdecode(error.filename)}'"
+        return f"{place} could not be read or written ({error.strerror or error}).", BAD_INPUT
+    said = f"{type(error).__name__}: {error}".splitlines()[0]
+    return f"This is a mistake in vpw, please report it ({said}); with {TRACEBACK}=1 it shows where it happened.", FAULT
+
+
 def _stop(sentence: str, code: int) -> NoReturn:
-    print(sentence, file=sys.stderr)
+    _leave_stdout()
+    told = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in " ".join(sentence.split()))
+    print(told, file=sys.stderr)
     sys.exit(code)
+
+
+def _speak_any_encoding() -> None:
+    """Where a terminal has no sign for a character, it is spelled out; where there is no stdout or stderr, nobody listens."""
+    nowhere = Path(os.devnull)
+    sys.stdout = sys.stdout or nowhere.open("w")
+    sys.stderr = sys.stderr or nowhere.open("w")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _leave_stdout() -> None:
+    """Whatever could not be printed is given up, so that Python does not try, and complain, once more when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

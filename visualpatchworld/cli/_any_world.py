@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:  # worlds load engines, and programs JAX
     from visualpatchworld.world.world import World
 
 UNEXPLAINED = 3  # the exit status of a search that found no law, and says so
+NOTHING = "none"  # what `--action` says where nothing was done
+LOGS = (".npz", ".csv", ".parquet", ".h5", ".hdf5")
 PROGRAM, RECORD = "world_model.py", "induction.json"
 
 
@@ -31,18 +34,22 @@ def opened(name: str, action: str | None = None, state: str | None = None, episo
     from visualpatchworld.world.log_table import Columns
     from visualpatchworld.world.open import open_world
 
-    columns = Columns(action=_split(action), state=_split(state), episode=episode, dt=dt)
+    columns = Columns(action=() if action == NOTHING else _named(action), state=_named(state), episode=episode, dt=dt)
     return open_world(name, columns=columns)
 
 
-def _split(names: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (names or "").split(",") if name.strip())
+def _named(columns: str | None) -> tuple[str, ...] | None:
+    return None if columns is None else _split(columns)
+
+
+def _split(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 def corrections(fields: str | None) -> dict[str, str]:
     """What `--fields theta=angle,w=velocity:theta` says, by field."""
     told = {}
-    for part in _split(fields):
+    for part in _split(fields or ""):
         name, equals, role = part.partition("=")
         if not equals:
             raise VpwError(f"--fields takes NAME=ROLE,NAME=ROLE, not '{part}'.")
@@ -54,7 +61,7 @@ def look(world: World, fields: str | None, seed: int, as_json: bool) -> None:
     """Read the fields of a world, and show what each is and why."""
     import numpy as np
 
-    from visualpatchworld.induction.discover import BUDGET, FIRST_SHARE
+    from visualpatchworld.induction.discover import BUDGET, FIRST_SHARE, given_names
     from visualpatchworld.induction.fields import read_fields
     from visualpatchworld.induction.reading import table
     from visualpatchworld.world.collect import collect
@@ -62,7 +69,7 @@ def look(world: World, fields: str | None, seed: int, as_json: bool) -> None:
     with working("looking") as progress:
         progress("collecting")
         seen = collect(world, round(FIRST_SHARE * BUDGET), np.random.default_rng(seed))
-        reading = read_fields(seen, world.action_space, world.field_names, world.dt, corrections(fields))
+        reading = read_fields(seen, world.action_space, given_names(world), world.dt, corrections(fields))
     names = world.action_space.names or tuple(f"action[{i}]" for i in range(len(world.action_space)))
     kind = world.action_space.kind
     result = {
@@ -194,3 +201,8 @@ def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: b
     show(result, as_json, *parts)
     if result["verdict"] == "unexplained":
         raise typer.Exit(UNEXPLAINED)
+
+
+def folder_name(world: str) -> str:
+    """A folder's name for a world: what is no letter, digit, dot or dash becomes a dash."""
+    return re.sub(r"[^\w.-]+", "-", Path(world).stem if Path(world).suffix in LOGS else world).strip("-") or "world"

@@ -7,17 +7,18 @@ from typing import Any
 
 from rich.table import Table
 
-from visualpatchworld.induce.induce import evidence_rows
-from visualpatchworld.induce.select import Evidence
+from visualpatchworld.induction.induce import evidence_rows
+from visualpatchworld.induction.refutation import refutation
+from visualpatchworld.induction.select import Evidence, Verdict
 
 
 def evidence_table(evidence: Evidence) -> Table:
     """Every candidate with what it explains and why it was not chosen, the winner first."""
-    return candidates_table(evidence_rows(evidence))
+    return candidates_table(evidence_rows(evidence), evidence.tolerances)
 
 
-def candidates_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The same table from the rows that `induction.json` keeps."""
+def candidates_table(rows: Sequence[Mapping[str, Any]], tolerances: Mapping[str, float]) -> Table:
+    """The same table from the rows that `induction.json` keeps, with the largest errors that explain a probe."""
     table = Table(title="Level 1: which form explains the probes?")
     table.add_column("sketch")
     table.add_column("explained", justify="right")
@@ -26,18 +27,17 @@ def candidates_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     for i, row in enumerate(rows):
         tried = bool(row["verdicts"])
         explained, constants = (f"{row['explained']}/{row['probes']}", str(len(row["constants"]))) if tried else ("-", "-")
-        table.add_row(row["sketch"], explained, constants, "chosen" if i == 0 else _why_not(row), style="" if i else "bold green")
+        table.add_row(
+            row["sketch"], explained, constants, "chosen" if i == 0 else _why_not(row, tolerances), style="" if i else "bold green"
+        )
     return table
 
 
-def _why_not(row: Mapping[str, Any]) -> str:
+def _why_not(row: Mapping[str, Any], tolerances: Mapping[str, float]) -> str:
     if row["set_aside"]:
         return f"set aside: {row['set_aside']}"
-    refuting = next((verdict for verdict in row["verdicts"] if not verdict["explained"]), None)
-    if refuting is None:
-        return "explains as much, with more constants"
-    worst = max(refuting["errors"], key=lambda name: refuting["errors"][name])
-    return f"refuted by '{refuting['probe']}': {worst} off by {refuting['errors'][worst]:.3g}"
+    verdicts = [Verdict(**verdict) for verdict in row["verdicts"]]
+    return str(refutation(verdicts, tolerances) or "explains as much, but is less simple")
 
 
 def unexplained_line(evidence: Evidence) -> str:

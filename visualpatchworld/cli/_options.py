@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +14,32 @@ from visualpatchworld.errors import BadConstant
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.simulator import Constants
 
+MOST = 1_000_000  # of anything that can be counted: a typing slip is told, not waited for
+LARGEST_SEED = 2**32 - 1  # that every generator of random numbers takes
 DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Name of a domain; `vpw domains` lists them.")]
+WorldName = Annotated[
+    str,
+    typer.Argument(metavar="WORLD", help="A domain, a Gymnasium id, dmc:DOMAIN/TASK, or a log (.npz .csv .parquet .h5 minari: lerobot:)."),
+]
+Fields = Annotated[
+    str | None, typer.Option("--fields", metavar="NAME=ROLE,...", help="Correct what fields are: theta=angle,w=velocity:theta.")
+]
+ActionColumns = Annotated[str | None, typer.Option("--action", metavar="COL,COL", help="Columns of a table that are actions; or none.")]
+StateColumns = Annotated[str | None, typer.Option("--state", metavar="COL,COL", help="Columns of a table that are observed.")]
+EpisodeColumn = Annotated[str | None, typer.Option("--episode", metavar="COL", help="Column of a table that tells episodes apart.")]
+StepSeconds = Annotated[float | None, typer.Option("--dt", metavar="SECONDS", help="Seconds between two rows of a log.")]
 DomainOption = Annotated[str, typer.Option("--domain", metavar="DOMAIN", help="Name of a domain; `vpw domains` lists them.")]
 TraceFile = Annotated[Path, typer.Argument(metavar="FILE.h5", help="Trace file in the LeWM layout.")]
 View = Annotated[Source, typer.Option(help="Path from observation to scene graph.")]
-Seed = Annotated[int, typer.Option(min=0, help="Same seed, same output.")]
+Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Same seed, same output.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else there.")]
+InSandbox = Annotated[
+    bool,
+    typer.Option("--sandbox", help="Run the program nowhere but in the sandbox; for any that you have not read, a model's among them."),
+]
+Unfiltered = Annotated[
+    bool, typer.Option("--unfiltered", help="With --sandbox: go on where the machine cannot keep the program from your files.")
+]
 Vary = Annotated[
     list[str] | None,
     typer.Option("--vary", metavar="NAME=VALUE", help="Change a constant of the simulator (repeatable); `vpw domains --json` lists them."),
@@ -39,3 +60,11 @@ def changes(vary: Sequence[str] | None) -> dict[str, str]:
             raise BadConstant(f"--vary takes NAME=VALUE, not '{change}'.")
         asked[name] = value
     return asked
+
+
+def finite(value: float | tuple[float, ...] | None) -> float | tuple[float, ...] | None:
+    """The value of an option that has to be a number; `nan` and `inf` are none."""
+    for number in value if isinstance(value, tuple) else () if value is None else (value,):
+        if not math.isfinite(number):
+            raise typer.BadParameter(f"{number} is not a number to calculate with")
+    return value

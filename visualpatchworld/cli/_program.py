@@ -17,16 +17,17 @@ def program_table(result: Mapping[str, Any]) -> Group:
     for name, row in result["constants"].items():
         error = "not determined by the data" if name in result["undetermined"] else _error(row["stderr"])
         constants.add_row(name, f"{row['value']:g}", error, row["unit"])
-    return Group(constants, errors_table(result["rollout_error"]), f"{result['program']} ({result['seconds']:.0f} s)")
+    errors = errors_table(result["rollout_error"], "Open-loop error on validation episodes, which were not fitted to")
+    return Group(constants, errors, f"{result['program']} ({result['seconds']:.0f} s)")
 
 
 def _error(value: float | None) -> str:
     return "" if value is None else f"{value:.1g}"
 
 
-def errors_table(errors: Mapping[str, Mapping[Any, Mapping[str, float]]]) -> Table:
-    """Open-loop error by horizon."""
-    table = Table(title="Open-loop error on held-out episodes")
+def errors_table(errors: Mapping[str, Mapping[Any, Mapping[str, float]]], title: str = "Open-loop error") -> Table:
+    """Open-loop error by horizon; the title says on which episodes."""
+    table = Table(title=title)
     for heading in ("quantity", "steps", "median", "mean", "p90"):
         table.add_column(heading, justify="left" if heading == "quantity" else "right")
     for quantity, by_horizon in errors.items():

@@ -8,6 +8,12 @@ from typing import Any
 from rich.table import Table
 
 
+def stops_line(told: Mapping[str, Any]) -> str:
+    """How often a sandboxed program had to be stopped, and why at first."""
+    end = "then it was not tried again; " if told["gave_up"] else ""
+    return f"{told['late']} times for time, {told['failed']} times otherwise; {end}{told['unanswered']} calls unanswered; {told['first']}"
+
+
 def success_list(cell: Mapping[str, Any]) -> Table:
     """The score of one cell with all that is needed to judge it, one line each, so that it fits a narrow terminal."""
     unsolved, seconds = cell["success_unsolved"], cell["seconds_per_plan_median"]
@@ -24,6 +30,8 @@ def success_list(cell: Mapping[str, Any]) -> Table:
         "seconds per plan": "-" if seconds is None else f"{seconds:.3f} (median)",
         "tasks": f"from {cell['source']}, seed {cell['seed']}",
     }
+    if cell.get("sandbox", {}).get("unanswered"):
+        lines["stopped in the sandbox"] = stops_line(cell["sandbox"])
     if cell["program"] is None and cell["score"] != "simulator":
         lines["program"] = "none that loads came out of the search; every task counts as failed"
     table = Table(title=f"{cell['domain']}: planning", show_header=False)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from visualpatchworld.errors import VpwError
+from visualpatchworld.input import read_bytes
 from visualpatchworld.output import write_text
+from visualpatchworld.strict_json import from_json, to_json
 
 
 @contextmanager
@@ -34,7 +36,7 @@ def timed(stage: Callable[[str], None], seconds: dict[str, float]) -> Iterator[C
 def note_seconds(path: Path, seconds: Mapping[str, float]) -> None:
     """Add these to the times in a file; one that cannot be read is begun anew."""
     try:
-        kept = dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        kept = dict(from_json(read_bytes(path, "times", VpwError)))
+    except (VpwError, ValueError, TypeError):
         kept = {}
-    write_text(path, json.dumps(kept | {name: round(value, 3) for name, value in seconds.items()}, indent=2) + "\n")
+    write_text(path, to_json(kept | {name: round(value, 3) for name, value in seconds.items()}, indent=2) + "\n")

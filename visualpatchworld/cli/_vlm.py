@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
+from visualpatchworld.cli._options import MOST
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
+from visualpatchworld.input import read_bytes
+from visualpatchworld.strict_json import from_json
 
 if TYPE_CHECKING:
     from visualpatchworld.scene.vlm import VlmExtractor
@@ -19,7 +21,7 @@ EndpointUrl = Annotated[str | None, typer.Option("--endpoint", metavar="URL", he
 ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="With vlm: the model to ask for.")]
 Record = Annotated[Path | None, typer.Option("--record", metavar="FILE.jsonl", help="With vlm: recording to write or continue.")]
 Replay = Annotated[Path | None, typer.Option("--replay", metavar="FILE.jsonl", help="With vlm: recording that answers every call.")]
-Calls = Annotated[int, typer.Option("--calls", min=1, metavar="N", help="With vlm: calls that may be made.")]
+Calls = Annotated[int, typer.Option("--calls", min=1, max=MOST, metavar="N", help="With vlm: calls that may be made.")]
 CalibrationFile = Annotated[
     Path | None,
     typer.Option("--calibration", metavar="FILE.json", help="With vlm: [[a, b, c], [d, e, f]] from the picture's pixels to the world."),
@@ -51,8 +53,8 @@ def vlm_extractor(
 
 def _affine(path: Path) -> np.ndarray:
     try:
-        found = np.array(json.loads(path.read_text(encoding="utf-8")), dtype=np.float64)
-    except (OSError, ValueError, TypeError):
+        found = np.array(from_json(read_bytes(path, "calibration", VpwError)), dtype=np.float64)
+    except (ValueError, TypeError):
         raise VpwError(f"'{path}' is not a calibration; it holds [[a, b, c], [d, e, f]].") from None
     if found.shape != (2, 3) or not np.isfinite(found).all():
         raise VpwError(f"'{path}' is not a calibration; it holds [[a, b, c], [d, e, f]], two rows of three numbers.")

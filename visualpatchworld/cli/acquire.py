@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, varied_constants
+from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, varied_constants
 from visualpatchworld.cli._show import show, working
 from visualpatchworld.domain import load_domain
 
@@ -18,8 +18,8 @@ def acquire(
     sketch: Annotated[str, typer.Option(metavar="NAME", help="Its form, as its header names it.")],
     out: Annotated[Path, typer.Option(metavar="FILE.py", help="Where the refitted program goes, if it is accepted.")],
     traces: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Episodes; the last fifth stays untouched.")] = None,
-    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many episodes to collect without --traces.")] = 50,
-    tasks: Annotated[int, typer.Option(min=1, metavar="N", help="Practice tasks.")] = 20,
+    episodes: Annotated[int, typer.Option(min=3, max=MOST, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    tasks: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Practice tasks.")] = 20,
     seed: Seed = 0,
     vary: Vary = None,
     as_json: AsJson = False,
@@ -39,7 +39,8 @@ def acquire(
     keep_compiled(all_cores=True)
     world = load_domain(domain)
     constants = varied_constants(world, vary)
-    form = world.family.named(sketch)
+    world = world.of(constants)
+    form = world.family(world.scene.objects(constants)).named(sketch)
     model = load_program(program, world.scene.state_space, world.layout.action.width)
     with working("acquiring") as progress:
         if traces is None:
@@ -47,8 +48,7 @@ def acquire(
             seen = for_fitting(list(collect(world, constants, episodes=episodes, seed=seed)))
         else:
             seen = for_fitting(read_traces(traces, world).episodes)
-        graph = world.scene.oracle(seen[0].states[0], constants)
-        found = stage.acquire(world, constants, model, form, graph, seen, tasks=tasks, seed=seed, progress=progress)
+        found = stage.acquire(world, constants, model, form, seen, tasks=tasks, seed=seed, progress=progress)
     if found.accepted:
         write_text(out, found.program.text)
     result = {

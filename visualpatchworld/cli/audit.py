@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, varied_constants
+from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, varied_constants
 from visualpatchworld.cli._show import progress, show
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import VpwError
@@ -17,9 +17,9 @@ from visualpatchworld.errors import VpwError
 def audit(
     domain: DomainName,
     frames: Annotated[Path | None, typer.Option(metavar="FILE.npz", help="Pictures with known states, in place of new episodes.")] = None,
-    episodes: Annotated[int, typer.Option(min=1, metavar="N", help="How many new episodes to look at.")] = 3,
+    episodes: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many new episodes to look at.")] = 3,
     overlay: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures with the graph drawn over them there.")] = None,
-    overlays: Annotated[int, typer.Option(min=1, metavar="N", help="How many such pictures.")] = 8,
+    overlays: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many such pictures.")] = 8,
     seed: Seed = 1,
     vary: Vary = None,
     as_json: AsJson = False,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
-from visualpatchworld.cli._options import AsJson, DomainName, Seed
+from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, finite
 from visualpatchworld.cli._show import fields_table, show, working
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import VpwError
+from visualpatchworld.strict_json import to_json
 
 
 def baseline(
@@ -22,22 +21,22 @@ def baseline(
     domain: DomainName,
     model: Annotated[str, typer.Option(metavar="NAME", help="The model to ask for.")],
     endpoint: Annotated[str | None, typer.Option(metavar="URL", help="OpenAI-compatible endpoint, up to /v1.")] = None,
-    calls: Annotated[int, typer.Option(min=1, metavar="N", help="Calls that may be made.")] = 50,
+    calls: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Calls that may be made.")] = 50,
     tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Tokens that may be used, both ways together.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for world_model.py, search.json and calls.jsonl.")] = None,
     traces: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Episodes to learn from; collected when not given.")] = None,
-    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    episodes: Annotated[int, typer.Option(min=2, max=MOST, metavar="N", help="How many episodes to collect without --traces.")] = 50,
     record: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="Recording to write or continue; DIR/calls.jsonl if not given.")
     ] = None,
     replay: Annotated[Path | None, typer.Option(metavar="FILE.jsonl", help="Recording that answers every call, offline.")] = None,
-    temperature: Annotated[float, typer.Option(min=0.0, help="Of the model's sampling.")] = 0.7,
-    max_tokens: Annotated[int, typer.Option(min=16, metavar="N", help="Longest answer.")] = 1500,
-    prompt_tokens: Annotated[int, typer.Option(min=200, metavar="N", help="About how long a prompt may be.")] = 6000,
-    timeout: Annotated[float, typer.Option(min=1.0, metavar="SECONDS", help="How long to wait for one answer.")] = 300.0,
-    concurrency: Annotated[int, typer.Option(min=1, metavar="N", help="Calls side by side, where a method can.")] = 1,
+    temperature: Annotated[float, typer.Option(min=0.0, callback=finite, help="Of the model's sampling.")] = 0.7,
+    max_tokens: Annotated[int, typer.Option(min=16, max=MOST, metavar="N", help="Longest answer.")] = 1500,
+    prompt_tokens: Annotated[int, typer.Option(min=200, max=MOST, metavar="N", help="About how long a prompt may be.")] = 6000,
+    timeout: Annotated[float, typer.Option(min=1.0, callback=finite, metavar="SECONDS", help="How long to wait for one answer.")] = 300.0,
+    concurrency: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Calls side by side, where a method can.")] = 1,
     price: Annotated[
-        tuple[float, float] | None, typer.Option(metavar="IN OUT", help="Cost of a million tokens, asked and answered.")
+        tuple[float, float] | None, typer.Option(callback=finite, metavar="IN OUT", help="Cost of a million tokens, asked and answered.")
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -48,7 +47,7 @@ def baseline(
     """
     from visualpatchworld.baselines.record import PROGRAM, RECORD
     from visualpatchworld.baselines.run import find_method, run, summary
-    from visualpatchworld.induce.windows import recordings_of
+    from visualpatchworld.induction.windows import recordings_of
     from visualpatchworld.llm.client import Budget, Client, Price, Sampling
     from visualpatchworld.llm.endpoint import Endpoint
     from visualpatchworld.llm.tape import Tape
@@ -81,7 +80,7 @@ def baseline(
         progress("searching")
         search = run(rival, world, graph, recordings_of(seen), client, seed=seed, prompt_tokens=prompt_tokens)
     result = summary(search, None if price is None else Price(*price))
-    write_text(folder / RECORD, json.dumps(result, indent=2) + "\n")
+    write_text(folder / RECORD, to_json(result, indent=2) + "\n")
     program = folder / PROGRAM
     if search.chosen is not None:
         write_text(program, search.chosen.text)
@@ -101,6 +100,6 @@ def _tree(candidates: Sequence[Mapping[str, Any]], chosen: int | None) -> Table:
     for row in candidates:
         parent = "" if row["parent"] is None else str(row["parent"])
         right = f"{100 * row['score']:.1f} %" if row["loads"] else "-"
-        said = "chosen" if row["index"] == chosen else "" if row["loads"] else escape(row["obstacle"] or "it does not load")
+        said = "chosen" if row["index"] == chosen else "" if row["loads"] else row["obstacle"] or "it does not load"
         table.add_row(str(row["index"]), parent, row["how"], right, said, style="bold green" if row["index"] == chosen else "")
     return table

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from visualpatchworld.bench.suite import SUITES
-from visualpatchworld.cli._options import AsJson
+from visualpatchworld.cli._options import MOST, AsJson
 from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.domain import find_domains
 from visualpatchworld.errors import UnknownName, VpwError, WorkerFailed
@@ -27,15 +26,15 @@ NO_WRITER = "no language model to write the program; give --endpoint URL and --m
 def bench(
     suite: Annotated[str, typer.Argument(metavar="SUITE", help=f"One of {', '.join(SUITES)}.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for traces, programs and results.")] = Path("runs/bench"),
-    workers: Annotated[int, typer.Option(min=1, metavar="N", help="Cells side by side; one plan alone can use all cores.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Cells side by side; one plan alone can use all cores.")] = 1,
     domain: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this domain (repeatable).")] = None,
     method: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Of the baselines, only this one (repeatable).")] = None,
     traces: Annotated[list[str] | None, typer.Option(metavar="DOMAIN=FILE.h5", help="Also tasks from this file (repeatable).")] = None,
     endpoint: Annotated[str | None, typer.Option(metavar="URL", help="OpenAI-compatible endpoint that writes for the baselines.")] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The model to ask for there.")] = None,
-    calls: Annotated[int, typer.Option(min=1, metavar="N", help="Calls that each baseline may make.")] = 8,
-    max_tokens: Annotated[int, typer.Option(min=16, metavar="N", help="A model's longest answer.")] = 1500,
-    prompt_tokens: Annotated[int, typer.Option(min=200, metavar="N", help="About how long a prompt may be.")] = 6000,
+    calls: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Calls that each baseline may make.")] = 8,
+    max_tokens: Annotated[int, typer.Option(min=16, max=MOST, metavar="N", help="A model's longest answer.")] = 1500,
+    prompt_tokens: Annotated[int, typer.Option(min=200, max=MOST, metavar="N", help="About how long a prompt may be.")] = 6000,
     as_json: AsJson = False,
 ) -> None:
     """Collect, make programs, measure and plan for all of a suite; run it again to go on where it stopped.
@@ -125,7 +124,7 @@ def _make(wanted: Sequence[Source], writer: Writer | None, logs: Path) -> tuple[
 def _told(unwritten: Sequence[str], failures: Sequence[WorkerFailed]) -> str:
     """What could not be computed, and why."""
     searches = f"Not searched ({NO_WRITER}): {', '.join(unwritten)}." if unwritten else ""
-    return escape("\n".join(line for line in (searches, *map(str, failures)) if line))
+    return "\n".join(line for line in (searches, *map(str, failures)) if line)
 
 
 def _table(reports: list[dict[str, Any]]):

@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, varied_constants
+from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, varied_constants
 from visualpatchworld.cli._show import progress, show
 from visualpatchworld.domain import load_domain
 
 
 def collect(
     domain: DomainName,
-    episodes: Annotated[int, typer.Option(min=1, metavar="N", help="How many episodes.")],
+    episodes: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many episodes.")],
     out: Annotated[Path, typer.Option(metavar="FILE.h5", help="Trace file to write, in the LeWM layout.")],
     pixels: Annotated[bool, typer.Option("--pixels", help="Keep a 224 x 224 picture of every step.")] = False,
     seed: Seed = 0,
@@ -32,6 +32,7 @@ def collect(
 
     world = load_domain(domain)
     constants = varied_constants(world, vary)
+    world = world.of(constants)
     began = time.perf_counter()
     with progress(collected(world, constants, episodes=episodes, seed=seed, pixels=pixels), "collecting", episodes) as recorded:
         num_rows = write_traces(out, recorded, world.layout, domain=world.name, constants=constants, seed=seed)

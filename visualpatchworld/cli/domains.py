@@ -25,6 +25,7 @@ def domains(as_json: AsJson = False) -> None:
 
 
 def _row(domain: Domain) -> dict[str, Any]:
+    family = domain.family()
     return {
         "name": domain.name,
         "title": domain.title,
@@ -34,7 +35,7 @@ def _row(domain: Domain) -> dict[str, Any]:
         "action_dim": domain.layout.action.width,
         "state": [{"name": field.name, "unit": field.unit} for field in domain.scene.state_space],
         "metrics": list(domain.metrics),
-        "sketches": [sketch.name for sketch in (*domain.family.sketches(), *domain.family.extra)],
+        "sketches": [form.name for form in (*family.forms(), *family.extra)],
         "planner": None,
         "varies": domain.constants.table(),
     }

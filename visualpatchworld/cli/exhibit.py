@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainName, Seed
+from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed
 from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.cli.plan import TASK_EPISODES, TASK_EPISODES_SEED
 from visualpatchworld.domain import load_domain
@@ -29,7 +29,7 @@ def exhibit(
     ),
     method: Annotated[str, typer.Option(help="Whose program it is.")] = "vpw",
     sandbox: Annotated[bool, typer.Option("--sandbox", help="The program is a model's: run it nowhere but in the sandbox.")] = False,
-    frames: Annotated[int, typer.Option(min=1, metavar="N", help="How many pictures an audit looks at.")] = 500,
+    frames: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many pictures an audit looks at.")] = 500,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainOption, TraceFile, View
+from visualpatchworld.cli._options import MOST, AsJson, DomainOption, TraceFile, View
 from visualpatchworld.cli._show import progress, show
 from visualpatchworld.cli._vlm import CalibrationFile, Calls, EndpointUrl, ModelName, Record, Replay, vlm_extractor
 from visualpatchworld.domain import load_domain
@@ -19,7 +19,7 @@ def export(
     domain: DomainOption,
     view: View,
     out: Annotated[Path, typer.Option(metavar="FILE.jsonl", help="JSON lines to write, one episode per line.")],
-    stride: Annotated[int, typer.Option(min=1, help="Steps between the two graphs, and raw actions in a macro-action.")] = 5,
+    stride: Annotated[int, typer.Option(min=1, max=MOST, help="Steps between the two graphs, and raw actions in a macro-action.")] = 5,
     endpoint: EndpointUrl = None,
     model: ModelName = None,
     record: Record = None,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from visualpatchworld.bench.cell import Observe
-from visualpatchworld.cli._options import AsJson, DomainName, Vary, changes
+from visualpatchworld.cli._options import LARGEST_SEED, MOST, AsJson, InSandbox, Unfiltered, Vary, WorldName, changes
 from visualpatchworld.cli._show import progress, show
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
@@ -20,8 +20,10 @@ TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
 
 
 def plan(
-    domain: DomainName,
-    program: Annotated[Path | None, typer.Option(metavar="FILE.py", help="A world model; not needed with --score simulator.")] = None,
+    world: WorldName,
+    program: Annotated[
+        Path | None, typer.Option(metavar="FILE.py", help="A world model: code, which runs here; not needed with --score simulator.")
+    ] = None,
     observe: Annotated[
         Observe, typer.Option(help="What the planner is told: the simulator's state, or what is read off frames.")
     ] = "oracle",
@@ -29,26 +31,38 @@ def plan(
     traces: Annotated[
         Path | None, typer.Option(metavar="FILE.h5", help="Episodes whose last fifth holds the tasks; collected when not given.")
     ] = None,
-    episodes: Annotated[int, typer.Option(min=1, metavar="N", help="How many tasks.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same tasks and draws.")] = 42,
-    offset: Annotated[int, typer.Option(min=1, help="Steps from start to goal.")] = 25,
+    episodes: Annotated[
+        int | None, typer.Option(min=1, max=MOST, metavar="N", help="How many tasks (50), or episodes for a reward (20).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Same seed, same tasks and draws.")] = 42,
+    offset: Annotated[int, typer.Option(min=1, max=MOST, help="Steps from start to goal.")] = 25,
     metric: Annotated[str | None, typer.Option(help="What counts as success; the domain's main metric when not given.")] = None,
     horizon: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Foresee and execute N steps at a time, in place of the frozen planner's.")
+        int | None,
+        typer.Option(min=1, max=1000, metavar="N", help="Foresee and execute N steps at a time, in place of the frozen planner's."),
     ] = None,
-    sandbox: Annotated[bool, typer.Option("--sandbox", help="The program is a model's: run it nowhere but in the sandbox.")] = False,
+    sandbox: InSandbox = False,
+    unfiltered: Unfiltered = False,
     method: Annotated[str, typer.Option(help="Name of the method that the results are kept under.")] = "vpw",
     results: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results are kept; a run goes on where it stopped.")] = None,
     video: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write films of the first tasks there.")] = None,
+    task: Annotated[str, typer.Option(metavar="[goal|reward]", help="Reach goals of episodes, or earn the world's own reward.")] = "",
+    on_true_world: Annotated[
+        int,
+        typer.Option(min=0, max=MOST, metavar="N", help="For a reward: plan N episodes with the true world as the model, too."),
+    ] = 0,
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
-    """Plan from starts to goals of episodes that were not fitted to; acting is always in the true simulator.
+    """Plan from starts to goals of episodes that were not fitted to, or for a world's reward; acting is always in the true world.
+
+    A program is code with all your rights. Give --sandbox for one that you have not read.
 
     Example: vpw plan DOMAIN --program world_model.py
     """
     from visualpatchworld.baselines.written import read_written
     from visualpatchworld.bench.measure import Request
+    from visualpatchworld.cli import _any_world
     from visualpatchworld.cli._compiled import keep_compiled
     from visualpatchworld.cli._planned import planned
     from visualpatchworld.cli._success import success_list
@@ -59,37 +73,48 @@ def plan(
     from visualpatchworld.trace.collect import collect
     from visualpatchworld.trace.read import read_traces
 
+    if task not in ("", "goal", "reward"):
+        raise UnknownName("task", task, ("goal", "reward"))
+    if task == "reward" or not _any_world.is_domain(world):
+        if task == "goal":
+            raise VpwError(f"Goals are planned for in a domain; in '{world}' plan for its reward (--task reward).")
+        if program is None:
+            raise VpwError(f"Planning for a reward needs --program FILE.py; `vpw induce {world}` makes one.")
+        _any_world.plan(_any_world.opened(world), program, episodes or 20, seed, as_json, on_true_world=on_true_world)
+        return
+    episodes = episodes or 50
     keep_compiled(all_cores=True)
-    world = load_domain(domain)
+    domain = load_domain(world)
+    constants = domain.constants.varied(changes(vary))
+    domain = domain.of(constants)
     if horizon is not None:
-        world = replace(world, planner=replace(world.planner, horizon=horizon, execute=horizon))
+        domain = replace(domain, planner=domain.planner.looking(horizon))
     if score not in ("induced", "hybrid", "simulator"):
         raise UnknownName("way to score", score, ("induced", "hybrid", "simulator"))
-    if metric is not None and metric not in world.metrics:
-        raise UnknownName("metric", metric, world.metrics)
+    if metric is not None and metric not in domain.metrics:
+        raise UnknownName("metric", metric, domain.metrics)
     if program is None and score != "simulator":
-        raise VpwError(f"Scoring '{score}' needs --program FILE.py; `vpw induce {world.name}` makes one.")
+        raise VpwError(f"Scoring '{score}' needs --program FILE.py; `vpw induce {domain.name}` makes one.")
     if sandbox and video is not None:
         raise VpwError("--video imagines with the program in this process; leave it out with --sandbox.")
-    names, action_dim = world.scene.state_space.names, world.layout.action.width
+    names, action_dim = domain.scene.state_space.names, domain.layout.action.width
     model, written_by = None, ""
     if program is not None and sandbox:
         model, written_by = read_written(program)
     elif program is not None:
-        model = load_program(program, world.scene.state_space, action_dim)
-    constants = world.constants.varied(changes(vary))
-    folder = make_folder(results or Path("runs") / world.name / "results")
+        model = load_program(program, domain.scene.state_space, action_dim)
+    folder = make_folder(results or Path("runs") / domain.name / "results")
     if traces is not None:
-        seen = read_traces(traces, world).episodes
+        seen = read_traces(traces, domain).episodes
     else:
         with progress(
-            collect(world, constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED, pixels=False), "episodes", TASK_EPISODES
+            collect(domain, constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED, pixels=False), "episodes", TASK_EPISODES
         ) as new:
             seen = tuple(new)
-    running = sandboxed_rollouts(model, names, action_dim) if sandbox and model is not None else nullcontext()
+    running = sandboxed_rollouts(model, names, action_dim, unfiltered=unfiltered) if sandbox and model is not None else nullcontext()
     with running as rollouts:
         request = Request(
-            domain=world,
+            domain=domain,
             constants=constants,
             vary=changes(vary),
             program=None if score == "simulator" else model,
@@ -101,9 +126,11 @@ def plan(
             count=episodes,
             offset=offset,
             seed=seed,
-            metric=metric or next(iter(world.metrics)),
-            scorer=None if rollouts is None else RolloutScorer(rollouts, world.cost),
+            metric=metric or next(iter(domain.metrics)),
+            scorer=None if rollouts is None else RolloutScorer(rollouts, domain.cost),
             written_by="" if score == "simulator" else written_by,
         )
         result = planned(request, None if model is None else program, folder, video)
+        if rollouts is not None:
+            result["sandbox"] = rollouts.told()
     show(result, as_json, success_list(result))

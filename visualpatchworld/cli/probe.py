@@ -22,12 +22,14 @@ def probe(domain: DomainName, seed: Seed = 0, vary: Vary = None, thorough: Thoro
 
     from visualpatchworld.cli._compiled import keep_compiled
     from visualpatchworld.cli._evidence import evidence_table, unexplained_line
-    from visualpatchworld.induce.blackbox import black_box
-    from visualpatchworld.induce.induce import choose_form, evidence_rows
+    from visualpatchworld.induction.blackbox import black_box
+    from visualpatchworld.induction.induce import choose_form, evidence_rows
 
     keep_compiled()
     world = load_domain(domain)
-    box = black_box(world, varied_constants(world, vary))
+    constants = varied_constants(world, vary)
+    world = world.of(constants)
+    box = black_box(world, constants)
     with working("probing") as progress:
         evidence = choose_form(world, box, np.random.default_rng(seed), thorough=thorough, progress=progress)
     result = {
@@ -36,6 +38,7 @@ def probe(domain: DomainName, seed: Seed = 0, vary: Vary = None, thorough: Thoro
         "choices": dict(evidence.winner.sketch.choices),
         "candidates": evidence_rows(evidence),
         "unexplained_probes": list(evidence.unexplained),
+        "probe_tolerances": dict(evidence.tolerances),
         "seed": seed,
     }
     show(result, as_json, evidence_table(evidence), unexplained_line(evidence))

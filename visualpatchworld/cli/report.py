@@ -28,6 +28,8 @@ def report(
 ) -> None:
     """Write one HTML file that shows everything: it loads nothing, so that it opens from disk and can be sent to someone.
 
+    A run's program is code: it is shown, and foresees nowhere but in the sandbox. Nothing outside DIR is read.
+
     Example: vpw report runs/DOMAIN
 
     Example: vpw report --paper --results runs/bench

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, DomainName, Seed, Vary, changes
+from visualpatchworld.cli._options import MOST, AsJson, Seed, Vary, WorldName, changes
 from visualpatchworld.cli._show import progress, show, working
 from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.errors import VpwError
+from visualpatchworld.input import read_bytes
 from visualpatchworld.simulator import Constants
+from visualpatchworld.strict_json import from_json, to_json
 
 if TYPE_CHECKING:  # reading traces takes a while to load
     from visualpatchworld.trace.episode import Episode
@@ -23,21 +25,24 @@ OFFSET = 25  # steps from start to goal
 
 
 def run(
-    domain: DomainName,
+    world: WorldName,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for all that is made; runs/DOMAIN when not given.")] = None,
-    episodes: Annotated[int, typer.Option(min=2, metavar="N", help="How many to collect; the last fifth is kept for tasks.")] = 50,
-    tasks: Annotated[int, typer.Option(min=1, metavar="N", help="How many tasks to plan for.")] = 20,
+    episodes: Annotated[
+        int, typer.Option(min=3, max=MOST, metavar="N", help="How many to collect; the last fifth is kept for tasks.")
+    ] = 50,
+    tasks: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many tasks to plan for.")] = 20,
     seed: Seed = 42,
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
-    """Collect episodes, choose the form of the dynamics by probes, fit it, write the program down, plan with it, film that and report.
+    """Collect episodes, find the program, write it down, plan with it, film that and report; in any world that is no domain, look first.
 
     What an earlier run with the same settings has left in the folder is kept.
 
     Example: vpw run DOMAIN --out runs/DOMAIN
     """
     from visualpatchworld.bench.measure import Request
+    from visualpatchworld.cli import _any_world
     from visualpatchworld.cli._compiled import keep_compiled
     from visualpatchworld.cli._evidence import candidates_table, unexplained_sentence
     from visualpatchworld.cli._planned import planned
@@ -48,35 +53,39 @@ def run(
     from visualpatchworld.report.run_page import write_report
 
     began = time.perf_counter()
+    if not _any_world.is_domain(world):
+        _any_world.run(world, _any_world.opened(world), out or Path("runs") / _any_world.folder_name(world), tasks, seed, as_json)
+        return
     keep_compiled(all_cores=True)
-    world = load_domain(domain)
-    constants = world.constants.varied(changes(vary))
-    folder = make_folder(out or Path("runs") / world.name)
+    domain = load_domain(world)
+    constants = domain.constants.varied(changes(vary))
+    domain = domain.of(constants)
+    folder = make_folder(out or Path("runs") / domain.name)
     traces = folder / "episodes.h5"
     request = Request(
-        domain=world,
+        domain=domain,
         constants=constants,
         vary=changes(vary),
         method="vpw",
         program=None,
         observe="oracle",
         score="induced",
-        episodes=_episodes(traces, world, constants, episodes, seed),
+        episodes=_episodes(traces, domain, constants, episodes, seed),
         source=traces.stem,
         count=tasks,
         offset=OFFSET,
         seed=seed,
-        metric=next(iter(world.metrics)),
+        metric=next(iter(domain.metrics)),
     )
     _ = request.tasks  # too few are told before the long work, not after it
-    induction = _induction(folder, world, constants, request.episodes, seed)
+    induction = _induction(folder, domain, constants, request.episodes, seed)
     path = folder / "world_model.py"
-    program = load_program(path, world.scene.state_space, world.layout.action.width)
+    program = load_program(path, domain.scene.state_space, domain.layout.action.width)
     planning = planned(dataclasses.replace(request, program=program), path, folder / "results", folder / "films")
     with working("writing the page") as stage:
         page = write_report(folder, stage).path
     result = {
-        "domain": world.name,
+        "domain": domain.name,
         "traces": str(traces),
         "program": str(path),
         "edited": program.hash != induction["program_hash"],
@@ -89,7 +98,7 @@ def run(
     show(
         result,
         as_json,
-        candidates_table(induction["candidates"]),
+        candidates_table(induction["candidates"], {**domain.probe_tolerances, **induction.get("probe_tolerances", {})}),
         unexplained_sentence(induction["unexplained_probes"]),
         program_table(induction),
         success_list(planning),
@@ -123,8 +132,8 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
     """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
     from visualpatchworld import __version__
     from visualpatchworld.cli._timings import note_seconds, timed
-    from visualpatchworld.induce.episodes import induce_from
-    from visualpatchworld.induce.induce import summary
+    from visualpatchworld.induction.episodes import induce_from
+    from visualpatchworld.induction.induce import summary
     from visualpatchworld.output import write_text, writing
     from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.split import for_fitting
@@ -139,15 +148,15 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
         induction = induce_from(world, constants, for_fitting(episodes), seed=seed, progress=stage)
         aside.write_text(induction.program.text, encoding="utf-8")
     result = summary(world, induction, str(path)) | {"settings": settings}
-    write_text(record, json.dumps(result, indent=2) + "\n")
+    write_text(record, to_json(result, indent=2) + "\n")
     note_seconds(folder / TIMINGS, seconds)
-    return json.loads(json.dumps(result))
+    return from_json(to_json(result))
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = from_json(read_bytes(path, "record", VpwError))
+    except (VpwError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 

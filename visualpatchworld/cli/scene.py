@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from visualpatchworld.cli._vlm import CalibrationFile, Calls, EndpointUrl, Model
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.strict_json import to_json
 
 
 def scene(
@@ -46,11 +46,11 @@ def scene(
     if via == "vlm":
         extractor = vlm_extractor(world, endpoint, model, record, replay, calls, calibration)
         graph = extractor.read(read_picture(Path(moment)))
-        print(json.dumps(graph.data()) if as_json else graph.text())
+        print(to_json(graph.data()) if as_json else graph.text())
         return
     if via == "tool":
         graph = _seen(world, moment, overlay)
-        print(json.dumps(graph.data()) if as_json else graph.text())
+        print(to_json(graph.data()) if as_json else graph.text())
         return
     check_view(world, via)
     path, _, row = moment.rpartition(":")
@@ -59,7 +59,7 @@ def scene(
     traces = read_traces(Path(path), world)
     episode, step = traces.locate(int(row))
     graph = scene_graph(traces, world, episode, step, view=via)
-    print(json.dumps(graph.data()) if as_json else graph.text())
+    print(to_json(graph.data()) if as_json else graph.text())
 
 
 def _seen(world: Domain, moment: str, overlay: Path | None) -> SceneGraph:

@@ -12,7 +12,8 @@ from visualpatchworld.induction.lagrange import RULES, Regression, Steps, Table,
 from visualpatchworld.induction.topology import Topology, other_topologies, usual_topologies
 
 CLEAR = 1.5  # a topology this many times worse than the best is not proposed
-GOOD, FINE = 1e-3, 0.01  # errors of the regression that ask for no mirrored angles, and for no unusual topology
+# Errors of the regression that ask for no other topology at all, for no mirrored angles, and for no unusual topology.
+EXACT, GOOD, FINE = 1e-6, 1e-3, 0.01
 NOISY_FINE = 0.06  # the same where no other topology comes close: noise
 UNUSUAL = 1.3  # how much better an unusual topology has to be
 MOST_WORK = 6000  # regressions in each stage of a ranking, times the links squared
@@ -32,13 +33,15 @@ def rank(steps: Steps, angles: Sequence[bool], inputs: Sequence[Input], *, unusu
     fits, mirrored, budget = 0, 0, MOST_WORK // len(angles) ** 2
     for topology in other_topologies(angles) if unusual else usual_topologies(angles):
         best = min((each.score for each in found), default=np.inf)
-        if fits > budget or (topology.signs.count(-1) > mirrored and best < GOOD):
+        if fits > budget or best < EXACT or (topology.signs.count(-1) > mirrored and best < GOOD):
             break
         mirrored = topology.signs.count(-1)
         for table in _tables(steps, topology):
             for tried, score, regression in _assigned(table, inputs):
                 fits += tried
                 found.append(Ranked(score * (UNUSUAL if unusual else 1.0), regression))
+                if score < EXACT:
+                    break
     return sorted(found, key=lambda each: each.score)
 
 

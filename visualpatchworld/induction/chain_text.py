@@ -62,6 +62,7 @@ class _Writer:
         self.coordinates = [c.name for c in moving]
         self.places = [f"state.{c.name}" for c in moving]
         self.velocities = [str(c.velocity) for c in moving]
+        self.scales = [c.velocity_scale for c in moving]
 
     def rates(self, name: str, stderr: Mapping[Term, float]) -> Rates:
         links, mixed = self.topology.links, self.topology.links @ self.chain.mixing
@@ -86,7 +87,7 @@ class _Writer:
         gained = [f"gained[{i}]" for i in range(self.size)]
         changes = tuple((velocity, _sum(back[i], gained)) for i, velocity in enumerate(self.velocities))
         speeds_of = ()
-        if not np.array_equal(self.chain.mixing, np.eye(self.size)):
+        if not np.array_equal(self.chain.mixing, np.diag(self.scales)):
             speeds_of = tuple(
                 (c, tuple((v, float(f)) for v, f in zip(self.velocities, row, strict=True) if f))
                 for c, row in zip(self.coordinates, self.chain.mixing, strict=True)
@@ -191,10 +192,9 @@ class _Writer:
 def _sum(factors: Sequence[float] | np.ndarray, parts: Sequence[str]) -> str:
     text = ""
     for factor, part in zip(factors, parts, strict=True):
-        whole = round(float(factor))
-        if whole:
-            amount = part if abs(whole) == 1 else f"{abs(whole)} * {part}"
-            text += f"{' - ' if whole < 0 else ' + '}{amount}" if text else f"{'-' if whole < 0 else ''}{amount}"
+        if abs(factor) > 1e-9:
+            amount = part if abs(abs(factor) - 1) < 1e-9 else f"{abs(factor):.10g} * {part}"
+            text += f"{' - ' if factor < 0 else ' + '}{amount}" if text else f"{'-' if factor < 0 else ''}{amount}"
     return text or "0.0"
 
 

@@ -15,7 +15,7 @@ from visualpatchworld.induction.chain_start import chain_of
 from visualpatchworld.induction.chain_terms import Trial, add, drop, tie
 from visualpatchworld.induction.chain_text import chain_rates, describe
 from visualpatchworld.induction.draft import Stretches, cut
-from visualpatchworld.induction.lagrange import Regression, Steps, Term
+from visualpatchworld.induction.lagrange import Regression, Steps, Term, regress, tabulate
 from visualpatchworld.induction.motion import Rates
 from visualpatchworld.induction.reading import Integrator, Reading
 from visualpatchworld.induction.settle import ENOUGH
@@ -25,6 +25,8 @@ RANKED_WINDOWS = 300
 SETTLED_STRETCHES = 200
 HOPELESS = 0.3  # an error of the regression that no chain is behind
 NOISY = 3e-3  # a one-step error above which stretches of several steps tell more
+RESTING, OFTEN = 0.03, 0.1  # slower than this share of the typical speed is rest, and in more than this share of steps it is odd
+NEAR = 0.06  # how far off a time step may have been read
 WIDE = 5  # steps of a window of the regression where there is noise
 LONG, MANY = 8, 600  # steps of such a stretch, and how many stretches settle the constants in the end
 
@@ -39,6 +41,7 @@ class ChainFit:
     rates: Rates
     integrator: Integrator
     substeps: int
+    dt: float  # s, of one step: as it was read, or a short number near it
     error: float  # root mean square over one step, in units of each field's typical motion
     regression: Regression
 
@@ -102,6 +105,7 @@ def fit_chains(
     coordinates = moving_coordinates(reading)
     if not 1 <= len(coordinates) <= MOST_LINKS:
         return []
+    usable = _unstuck(reading, states, usable)
     data = _Data(reading, states, actions, usable, velocity_mixing(reading, states))
     if len(data.stretches(1, RANKED_WINDOWS).starts) < 10 * len(coordinates):
         return []
@@ -119,6 +123,10 @@ def fit_chains(
         progress("unusual chains")
         found = sorted([*found, *rank(data.steps(inputs, width), angles, inputs, unusual=True)], key=lambda each: each.score)
     ranking = best_topologies(found)
+    if ranking and (step := _short_step(data.steps(inputs, width), ranking[0])) != reading.dt:
+        reading = replace(reading, dt=step)
+        data = replace(data, reading=reading)
+        ranking = [_again(data.steps(inputs, width), regression) for regression in ranking]
     fits = []
     for regression in ranking[:most]:
         if regression.error < HOPELESS:
@@ -127,17 +135,39 @@ def fit_chains(
     return sorted(fits, key=lambda fit: fit.error)
 
 
+def _unstuck(
+    reading: Reading, states: Sequence[np.ndarray], usable: Sequence[np.ndarray] | None
+) -> Sequence[Bool[np.ndarray, " T"]] | None:
+    """The usable steps without those in which a coordinate rests, where it often does: something else holds it, a stop or a wall."""
+    speeds = _columns(reading)[1]
+    typical = np.std(np.concatenate([state[:, speeds] for state in states]), axis=0)
+    resting = [np.abs(state[:, speeds]) < RESTING * typical for state in states]
+    stuck = [rest[1:] & rest[:-1] for rest in resting]
+    often = np.mean(np.concatenate(stuck), axis=0) > OFTEN
+    if not often.any():
+        return usable
+    free = [~np.any(rest[:, often], axis=1) for rest in stuck]
+    if np.mean(np.concatenate(free)) < OFTEN:
+        return usable
+    return free if usable is None else [a & b for a, b in zip(free, usable, strict=True)]
+
+
 def velocity_mixing(reading: Reading, states: Sequence[Float[np.ndarray, "T+1 S"]]) -> Float[np.ndarray, "Q Q"]:
-    """Which sum of velocities moves each coordinate: the identity, but where angles are absolute and velocities relative, or vice versa."""
+    """Which sum of velocities moves each coordinate: several where angles are absolute and velocities relative, or vice versa."""
     places, speeds = _columns(reading)
+    scales = np.array([coordinate.velocity_scale for coordinate in moving_coordinates(reading)])
     moved = np.concatenate([np.diff(state[:, places], axis=0) for state in states]) / reading.dt
     mean = np.concatenate([(state[1:, speeds] + state[:-1, speeds]) / 2 for state in states])
-    plain = np.median(np.abs(moved - mean), axis=0)
+    # A scale near one is one where that fits as well.
+    plain, scaled = (np.median(np.abs(moved - mean * scale), axis=0) for scale in (np.ones(len(scales)), scales))
+    scales = np.where(plain <= scaled, 1.0, scales)
+    mean = mean * scales
+    own = np.minimum(plain, scaled)
     found = np.linalg.lstsq(mean, moved, rcond=None)[0].T
     whole = np.round(found)
-    better = np.median(np.abs(moved - mean @ whole.T), axis=0)
-    apart = (np.abs(found - whole).max() < 0.25) and abs(abs(np.linalg.det(whole)) - 1) < 1e-6
-    return whole if apart and np.any(better < 0.3 * plain) else np.eye(len(places))
+    summed = np.median(np.abs(moved - mean @ whole.T), axis=0)
+    regular = np.abs(found - whole).max() < 0.25 and abs(abs(np.linalg.det(whole)) - 1) < 1e-6
+    return (whole if regular and np.any(summed < 0.3 * own) else np.eye(len(places))) * scales
 
 
 def _fit(data: _Data, inputs: Sequence[Input], regression: Regression, width: int) -> ChainFit:
@@ -162,7 +192,7 @@ def _fit(data: _Data, inputs: Sequence[Input], regression: Regression, width: in
     stderr = {term: settled.stderr[name] for term, name in constant_names(chain, reading).items() if name in settled.stderr}
     final = replace(trial, stretches=stretches).settle(chain, rounds=0)
     rates = chain_rates(chain, reading, describe(chain, reading), stderr)
-    return ChainFit(chain, rates, trial.integrator, trial.substeps, final.error, regression)
+    return ChainFit(chain, rates, trial.integrator, trial.substeps, reading.dt, final.error, regression)
 
 
 def _integrated(trial: Trial, chain: Chain, ways: Sequence[tuple[Integrator, int]]) -> tuple[Trial, Chain]:
@@ -180,6 +210,20 @@ def _integrated(trial: Trial, chain: Chain, ways: Sequence[tuple[Integrator, int
             if error < 0.9 * best[0] or (error < 1.05 * best[0] and count < best[1]):
                 best = error, count, tried, tried.moved(each, settled)
     return best[2], best[3]
+
+
+def _short_step(steps: Steps, regression: Regression) -> float:
+    """The time step, as it was read or as a short number near it, under which the regression leaves least."""
+    short = [float(f"{steps.dt:.{digits}g}") for digits in (1, 2, 3)]
+    near = [step for step in short if 0 < abs(step / steps.dt - 1) < NEAR]
+    errors = {step: _again(steps._replace(dt=step), regression).error for step in near}
+    best = min(errors, key=lambda step: errors[step], default=steps.dt)
+    return best if errors.get(best, np.inf) < 0.8 * _again(steps, regression).error else steps.dt
+
+
+def _again(steps: Steps, regression: Regression) -> Regression:
+    terms = list(regression.values)
+    return regress(tabulate(regression.topology, steps, regression.rule, terms), terms, regression.values)
 
 
 def _dampings(chain: Chain, integrator: Integrator, dt: float) -> Iterator[Chain]:

@@ -94,8 +94,7 @@ def discover(
     if sum(len(trajectory) for trajectory in data) < 2:
         raise BadTrace(f"{world.name} holds no step to learn from.")
     data, kept_aside = hold_out(data)
-    names = None if all(UNNAMED.fullmatch(name) for name in world.field_names) else world.field_names
-    reading = read_fields(data, world.action_space, names, world.dt, fields)
+    reading = read_fields(data, world.action_space, given_names(world), world.dt, fields)
 
     def search(trajectories: Sequence[Trajectory]) -> Found:
         left = max(seconds - (time.perf_counter() - began), 0.3 * seconds)
@@ -119,6 +118,11 @@ def discover(
     errors = _errors(found, kept_aside)
     program = write(world, found, reward, ends, errors)
     return Discovery(world.name, found.reading, found, reward, ends, program, errors, world.env_steps, time.perf_counter() - began)
+
+
+def given_names(world: World) -> tuple[str, ...] | None:
+    """The names that the world itself gives its fields, if it does."""
+    return None if all(UNNAMED.fullmatch(name) for name in world.field_names) else world.field_names
 
 
 def _explore(world: World, found: Found, budget: int, seed: int):

@@ -86,7 +86,8 @@ def read_fields(
     step, weight, integrator = _time_step(trajectories, candidates, pairs, dt)
     if pairs:
         worst = max(pair.left for pair in pairs)
-        found = f"dt = {step:.6g}{' (given)' if dt else ''}, weight of the old velocity {weight:.3f}: {integrator}; rest {worst:.1g} of the motion"
+        given_dt = " (given)" if dt else ""
+        found = f"dt = {step:.6g}{given_dt}, weight of the old velocity {weight:.3f}: {integrator}; rest {worst:.1g} of the motion"
     else:
         found = ""
 
@@ -368,7 +369,8 @@ def _place_rest(
         if memory:
             speed = maker.velocity(None, name)
             ends.append(Coordinate(name, candidate.columns, candidate.angle, speed, None, candidate.wraps, candidate.turn_from))
-            why = f"goes on moving as it moved before ({remembered:.2g} of the spread of its change is left, {predictable:.2g} without); no column is its velocity"
+            left = f"{remembered:.2g} of the spread of its change is left, {predictable:.2g} without"
+            why = f"goes on moving as it moved before ({left}); no column is its velocity"
         else:
             ends.append(Coordinate(name, candidate.columns, candidate.angle, None, None, candidate.wraps, candidate.turn_from))
             why = "evolves, and no column is its velocity"
@@ -379,12 +381,13 @@ def _place_rest(
 def _memory(trajectories, candidate: _Candidate, columns) -> tuple[float, bool, float]:
     """What part of a field's change stays open without and with its last change, and whether it has a hidden velocity."""
     changes, features, last = [], [], []
+    turning = candidate.angle or max(np.ptp(series) for series in candidate.series) > 2
     for t, series in zip(trajectories, candidate.series, strict=True):
         if len(series) < 4:
             continue
         moved = np.diff(series)
         seen = t.observations[1:-1, columns]
-        if candidate.angle:
+        if turning:
             seen = np.concatenate([seen, np.sin(series[1:-1])[:, None], np.cos(series[1:-1])[:, None]], axis=1)
         acted = np.concatenate([t.actions[1:], t.actions[:-1]], axis=1)
         changes.append(moved[1:])
@@ -409,7 +412,7 @@ def _memory(trajectories, candidate: _Candidate, columns) -> tuple[float, bool, 
     still = float(np.std(change)) or 1.0
     without, with_last = open_part(change, still), open_part(change, still, before)
     value_open = open_part(value, spread, before)
-    hidden = with_last < 0.5 * without and with_last < 0.7
+    hidden = with_last < 0.6 * without and with_last < 0.7
     if value_open > 0.95 and not candidate.angle:
         return value_open, False, value_open
     return min(without, 0.9), hidden, with_last

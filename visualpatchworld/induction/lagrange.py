@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from visualpatchworld.induction.topology import Topology
 
 Rule = Literal["start", "simpson"]  # how forces add up over a step: as at its start (Euler), or by Simpson's rule
-RULES: tuple[Rule, ...] = ("start", "simpson")
+RULES: tuple[Rule, ...] = ("simpson", "start")
 OUTLIER = 8.0  # so many times the typical error of a link is an event, not a step
 SINGULAR = 1e-9
 GOOD = 1e-3  # an error that asks for no other start

@@ -77,9 +77,8 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
 def _products(reading: Reading, own: Coordinate, inputs, turning, spans, wide) -> list[Term]:
     terms = []
     singles = [i for i in inputs if i.cost <= 1.01]
-    names = [n for n in reading.state_names]
     speeds = [c.velocity for c in reading.coordinates if c.velocity]
-    straight = [n for n in names if not any(c.name == n and c.angle for c in reading.coordinates)]
+    straight = [n for n in reading.state_names if not any(c.name == n and c.angle for c in reading.coordinates)]
     for turn in turning:
         for wave in ("cos", "sin"):
             code = f"np.{wave}(state.{turn.name})"
@@ -134,7 +133,7 @@ def _products(reading: Reading, own: Coordinate, inputs, turning, spans, wide) -
 
 def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide) -> list[Term]:
     terms = list(shaped)
-    q, v = f"state.{own.name}", f"state.{own.velocity}"
+    v = f"state.{own.velocity}"
     for turn in [own] if own in turning else []:
         for s in shaped:
             if s.grid and s.law in ("saturation", "dead zone"):
@@ -229,7 +228,6 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
                         inner_label=f"EMPTY_{_up(c.name)}",
                     )
                 )
-    del q
     return _once(terms)
 
 

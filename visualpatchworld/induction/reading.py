@@ -134,7 +134,7 @@ class Reading:
         )
 
     def _difference(self, place: Float[np.ndarray, " T"]) -> Float[np.ndarray, " T"]:
-        """A velocity from places alone: the step before is the velocity now if new velocities move coordinates, the step after if old ones do."""
+        """A velocity from places alone: the last step where new velocities move coordinates, the next step where old ones do."""
         if len(place) < 2 or self.integrator not in ("explicit", "semi-implicit"):
             return np.gradient(place, self.dt) if len(place) > 1 else np.zeros(len(place))
         steps = np.diff(place) / self.dt

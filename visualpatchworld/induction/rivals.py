@@ -22,6 +22,8 @@ SHORT = 5  # steps of the stretches that constants are refined on
 WINDOW = 20  # steps of a window of multiple shooting
 MOST_SHOTS = 60
 COST = 8.0  # of a constant, in units of log likelihood: several times the half logarithm of a thousand observations
+SHORT_DIGITS = 4
+NEAR = 1e-5  # of a constant: how far a short number may be from what was fitted
 MOST_THINNED = 16  # constants up to which every term is tried without
 
 Left = Callable[[], float]  # seconds that are left
@@ -62,6 +64,8 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
     if not exact and source == "sums" and sum(number.free for number in rates.numbers) <= MOST_THINNED:
         rates = _thinned(replace(reading, dt=step), rates, integrator, substeps, data, left)
     fitted = _refined(assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps), data, exact)
+    if not data.noisy:
+        fitted = _shortened(fitted, data)
     timed = replace(reading, dt=step)
     tuned = _with_constants(rates, fitted)
 
@@ -118,6 +122,17 @@ def _summands(text: str) -> list[str]:
     return [*parts, text[first:]]
 
 
+def _shortened(draft: Draft, data: Experience) -> Draft:
+    """The draft with constants that are short numbers wherever that is no worse."""
+    values = draft.program.constants
+    short = {name: float(f"{values[name]:.{SHORT_DIGITS}g}") for name in draft.free}
+    near = {name: value for name, value in short.items() if value != values[name] and abs(value - values[name]) <= NEAR * abs(value)}
+    if not near:
+        return draft
+    trial = replace(draft, program=draft.program.edited(near))
+    return trial if _usual_error(trial, data) <= 1.02 * _usual_error(draft, data) + 1e-12 else draft
+
+
 def _with_constants(rates: Rates, fitted: Draft) -> Rates:
     values = fitted.program.constants
     numbers = tuple(replace(n, value=values[n.name], stderr=fitted.stderr.get(n.name)) if n.free else n for n in rates.numbers)
@@ -161,7 +176,7 @@ def _refined(draft: Draft, data: Experience, exact: bool) -> Draft:
         return draft
     refined = polish(draft, short, evaluations=12)
     before, after = _median_error(draft, short), _median_error(refined, short)
-    return refined if after <= before else draft
+    return refined if after <= before else replace(draft, stderr=refined.stderr)
 
 
 def _shot(draft: Draft, data: Experience) -> Draft:

@@ -27,7 +27,7 @@ def judge(evidence: Sequence[Evidence]) -> tuple[Verdict, str]:
     said = f"{horizon}-step error {best.error:.1g} of the spread of motion on held-out stretches (90 % below {best.error_p90:.1g})"
     if rows < LEAST_ROWS_PER_TERM * max(len(best.draft.free), 1):
         return "unexplained", f"{rows} steps are too few for {len(best.draft.free)} constants; {said}."
-    open_rows = _open_rows(best)
+    missed = open_rows(best)
     worst = _worst(best)
     expected = expected_error(best) if data.noisy else 0.0
     if data.noisy:
@@ -40,8 +40,8 @@ def judge(evidence: Sequence[Evidence]) -> tuple[Verdict, str]:
         return "ambiguous", f"'{rival.draft.name}' does nearly as well ({rival.error:.1g}); {said}."
     if consistent and not best.draft.empirical:
         return "explained", f"{said}."
-    if best.draft.empirical or best.error > GOOD or best.error_p90 > FAIR or open_rows.rows.sum() > 1:
-        where = _where(open_rows, best)
+    if best.draft.empirical or best.error > GOOD or best.error_p90 > FAIR or missed.rows.sum() > 1:
+        where = _where(missed, best)
         return "valid-inside", f"{said}; {where or worst}."
     return "explained", f"{said}."
 
@@ -59,7 +59,7 @@ def expected_error(best: Evidence) -> float:
     return float(np.median(normalised_errors(dirty, clean, far.starts)))
 
 
-def _open_rows(best: Evidence) -> Unexplained:
+def open_rows(best: Evidence) -> Unexplained:
     """Steps of what was learned from that the program misses by far more than it misses most."""
     data = best.experience
     rows = data.rows
@@ -70,16 +70,16 @@ def _open_rows(best: Evidence) -> Unexplained:
     return Unexplained((np.abs(off) > tolerance).any(axis=1), off, tolerance)
 
 
-def _where(open_rows: Unexplained, best: Evidence) -> str:
+def _where(missed: Unexplained, best: Evidence) -> str:
     """In which steps the program fails, told by the field whose range they fill least."""
     data = best.experience
-    if open_rows.rows.sum() < 2:
+    if missed.rows.sum() < 2:
         return ""
-    failing, all_rows = data.rows.before[open_rows.rows], data.rows.before
+    failing, all_rows = data.rows.before[missed.rows], data.rows.before
     spans = np.maximum(np.ptp(all_rows, axis=0), 1e-12)
     k = int(np.argmin(np.ptp(failing, axis=0) / spans))
     return (
-        f"{int(open_rows.rows.sum())} of {len(open_rows.rows)} steps are not explained, "
+        f"{int(missed.rows.sum())} of {len(missed.rows)} steps are not explained, "
         f"{data.names[k]} between {failing[:, k].min():.4g} and {failing[:, k].max():.4g}"
     )
 

@@ -1,1 +1,1 @@
-"""The grammar of laws: plain functions whose source goes into programs, the same under numpy and jax.numpy."""
+"""Stage 3a: the grammar of laws: plain functions whose source goes into programs, and the forms that they make up."""

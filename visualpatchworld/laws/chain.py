@@ -1,10 +1,70 @@
-"""Planar chains of slides and hinges: what moving a link asks of every other, and the accelerations that follow.
+"""Planar chains of slides and hinges: their inertia, how they swing under torques, where they end, and one solver for all of it.
 
-A link has an angle in the plane and a speed. `lumps[i][j]` is what couples links i and j: their kinetic energy is half the sum of
-lumps[i][j] * speed_i * speed_j * cos(angle_i - angle_j). A slide is a link whose angle is its fixed direction and whose spin is zero.
+Hinges that a scene shows have angles that count from the link before. A chain that only fields tell of has links with an angle in the
+plane and a speed: `lumps[i][j]` couples links i and j, so that their kinetic energy is half the sum of
+lumps[i][j] * speed_i * speed_j * cos(angle_i - angle_j); a slide is a link with a fixed angle and no spin.
 """
 
 import numpy as np
+
+from visualpatchworld.laws.constant import positive, signed
+
+LENGTH = positive("L", "length of the link", 0.01, 10)
+# Torques count in units of the torque at full action, so inertia and damping have no kilograms in them.
+DAMPING = positive("s", "torque against a hinge's speed", 0.001, 10)
+
+
+def end_of_links(angles, *, length=LENGTH):
+    """Where the last link ends."""
+    x, y, angle = 0.0, 0.0, 0.0
+    for turn, link in zip(angles, length, strict=True):
+        angle = angle + turn
+        x, y = x + link * np.cos(angle), y + link * np.sin(angle)
+    return x, y
+
+
+def weigh_chain(
+    angles,
+    speeds,
+    torques,
+    *,
+    length=LENGTH,
+    inertia=positive("s^2", "inertia of the link about its hinge, with all beyond it at its end", 1e-6, 1),
+    coupling=signed("", "inertia that the link shares with the one before, between none and all that masses allow", 0, 1),
+    damping=DAMPING,
+):
+    """The chain's inertia matrix, and the torques at its hinges with those of damping and of its own whirling."""
+    links = range(len(inertia))
+    ahead = [sum(angles[: i + 1]) for i in links]
+    spins = [sum(speeds[: i + 1]) for i in links]
+    shared = [[inertia[i] if i == j else 0.0 for j in links] for i in links]
+    whirl = [0.0 for _ in links]
+    for j in links:
+        for i in range(j):
+            moment = length[i] / length[j - 1] * coupling[j - 1] * np.sqrt(inertia[j - 1] * inertia[j])
+            shared[i][j] = shared[j][i] = moment * np.cos(ahead[j] - ahead[i])
+            sway = moment * np.sin(ahead[j] - ahead[i])
+            whirl[i], whirl[j] = whirl[i] + sway * spins[j] ** 2, whirl[j] - sway * spins[i] ** 2
+    # A hinge turns every link beyond it.
+    matrix = [[sum(shared[i][j] for i in links[a:] for j in links[b:]) for b in links] for a in links]
+    return matrix, [torques[a] - damping * speeds[a] + sum(whirl[a:]) for a in links]
+
+
+def swing(angles, speeds, matrix, torques, dt, *, damping=DAMPING):
+    """A physics step of the chain; damping acts on the new speeds."""
+    damped = [[part + dt * damping if i == j else part for j, part in enumerate(row)] for i, row in enumerate(matrix)]
+    speeds = tuple(speed + dt * change for speed, change in zip(speeds, solve(damped, torques), strict=True))
+    return tuple(angle + dt * speed for angle, speed in zip(angles, speeds, strict=True)), speeds
+
+
+def turn(angles, action, dt, *, speed=positive("rad/s", "speed of a hinge at full action", 0.01, 100)):
+    """The action is the speed of the hinges, and nothing of it stays."""
+    return tuple(angle + dt * speed * part for angle, part in zip(angles, action, strict=True))
+
+
+def speeds_between(before, after, dt):
+    """The speeds that led from one set of angles to another."""
+    return tuple((b - a) / dt for a, b in zip(before, after, strict=True))
 
 
 def mass_matrix(lumps, angles):

@@ -128,12 +128,18 @@ class Client:
 
     def _counted(self, answer: dict[str, Any], retries: int) -> Reply:
         text, finish = _text(answer)
-        used = answer.get("usage") or {}
-        asked, answered = int(used.get("prompt_tokens") or 0), int(used.get("completion_tokens") or 0)
+        asked, answered = (_used(answer, name) for name in ("prompt_tokens", "completion_tokens"))
         with self._lock:
             before = self.usage
             self.usage = Usage(before.calls + 1, before.tokens_asked + asked, before.tokens_answered + answered, before.retries + retries)
             return Reply(text, finish, asked, answered, self.usage.calls)
+
+
+def _used(answer: dict[str, Any], name: str) -> int:
+    """The tokens that an answer says it took; none where it does not say."""
+    used = answer.get("usage")
+    count = used.get(name) if isinstance(used, dict) else None
+    return count if isinstance(count, int) and count >= 0 else 0
 
 
 def _text(answer: dict[str, Any]) -> tuple[str, str]:
@@ -146,5 +152,5 @@ def _text(answer: dict[str, Any]) -> tuple[str, str]:
     except (KeyError, IndexError, TypeError, AttributeError):
         raise EndpointFailed("The endpoint's answer has no 'choices' with a message; is it OpenAI-compatible?") from None
     if isinstance(content, list):
-        content = "".join(part.get("text", "") for part in content if isinstance(part, dict))
+        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return str(content), "refusal" if message.get("refusal") else finish

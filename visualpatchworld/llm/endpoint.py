@@ -6,7 +6,6 @@ Plain urllib: the whole protocol is one request without streaming, and a recordi
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import time
 import urllib.error
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from visualpatchworld.errors import VpwError
+from visualpatchworld.strict_json import from_json, to_json
 
 KEY_VARIABLES = ("VPW_API_KEY", "OPENAI_API_KEY")
 WORTH_RETRYING = (408, 409, 425, 429, 500, 502, 503, 504)
@@ -40,7 +40,11 @@ class Endpoint:
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        if "@" in urllib.parse.urlsplit(self.url).netloc:
+        try:
+            netloc = urllib.parse.urlsplit(self.url).netloc
+        except ValueError:
+            raise EndpointFailed(f"An endpoint is a URL such as http://127.0.0.1:8080/v1, not '{self.url}'.") from None
+        if "@" in netloc:
             raise EndpointFailed(f"An endpoint's URL is shown and written down; put the key into {KEY_VARIABLES[0]}, not into the URL.")
         if not self.url.startswith(("http://", "https://")):
             raise EndpointFailed(f"An endpoint is a URL such as http://127.0.0.1:8080/v1, not '{self.url}'.")
@@ -58,7 +62,7 @@ class Endpoint:
         raise AssertionError("unreachable")
 
     def _post(self, body: dict[str, Any]) -> dict[str, Any]:
-        request = urllib.request.Request(f"{self.url.rstrip('/')}/chat/completions", json.dumps(body).encode(), _headers())
+        request = urllib.request.Request(f"{self.url.rstrip('/')}/chat/completions", to_json(body).encode(), _headers())
         try:
             with _OPENER.open(request, timeout=self.timeout_s) as response:
                 text = response.read(LONGEST_ANSWER + 1)
@@ -92,7 +96,7 @@ def _parsed(text: bytes) -> dict[str, Any]:
     if len(text) > LONGEST_ANSWER:
         raise EndpointFailed(f"The endpoint's answer is longer than {LONGEST_ANSWER} bytes.")
     try:
-        answer = json.loads(text)
+        answer = from_json(text)
     except ValueError:
         raise _TryAgain("its answer is not JSON") from None
     if not isinstance(answer, dict):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from pathlib import Path
 from typing import Any, Literal
 
 from visualpatchworld.errors import CannotWrite, VpwError
+from visualpatchworld.input import read_text
 from visualpatchworld.output import write_lines
+from visualpatchworld.strict_json import from_json, to_json
 
 Mode = Literal["record", "replay"]
 
@@ -52,17 +53,15 @@ class Tape:
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise BadRecording(f"Cannot read the recording '{path}': {reason}.") from None
+    lines = read_text(path, "recording", BadRecording).removesuffix("\n").split("\n")
     entries = []
     for number, line in enumerate(lines, start=1):
         try:
-            entry = json.loads(line)
+            entry = from_json(line)
+            if not (isinstance(entry["request"], dict) and isinstance(entry["answer"], dict)):
+                raise TypeError
             entries.append({"request": entry["request"], "answer": entry["answer"]})
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, IndexError):
             if number == len(lines):
                 break  # the run was interrupted while it wrote this line
             raise BadRecording(f"'{path}' is not a recording: line {number} is not a call.") from None
@@ -70,7 +69,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 
 def _line(entry: dict[str, Any]) -> str:
-    return json.dumps(entry, sort_keys=True) + "\n"
+    return to_json(entry, sort_keys=True) + "\n"
 
 
 def _append(path: Path, entry: dict[str, Any]) -> None:

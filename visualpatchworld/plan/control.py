@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.plan.cem import Search, cem_search
 from visualpatchworld.plan.observer import Observer
-from visualpatchworld.plan.planner import CEM, Planner
-from visualpatchworld.plan.scorer import Scorer
-from visualpatchworld.plan.shooting import cut_macros, shooting_search
+from visualpatchworld.plan.planner import Planner, Search
 from visualpatchworld.plan.task import Task
 from visualpatchworld.simulator import Simulator
 
@@ -43,13 +40,6 @@ class Attempt:
     plans: tuple[PlanMade, ...]
 
 
-def make_search(planner: Planner, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
-    """The planner made ready: compiled once, with its library cut from the training episodes where it has one."""
-    if isinstance(planner, CEM):
-        return cem_search(planner, scorer)
-    return shooting_search(cut_macros(training_actions, planner, rng), scorer)
-
-
 def control(
     world: Simulator,
     task: Task,
@@ -74,7 +64,7 @@ def control(
         seconds = time.perf_counter() - began
         made = PlanMade(len(actions), situation.state, found.actions, found.cost, seconds, found.engine_rollouts, found.non_finite)
         plans.append(made)
-        executed = found.actions[: min(planner.execute, budget - len(actions))]
+        executed = found.actions[: min(planner.replan_every, budget - len(actions))]
         for i, action in enumerate(executed):
             world.step(action)
             actions.append(action)
@@ -83,8 +73,8 @@ def control(
             if success:
                 break
             observer.watch(world, action, len(executed) - i - 1)
-        if isinstance(planner, CEM) and planner.warm_start:
-            start = np.concatenate([found.actions[planner.execute :], np.zeros((planner.execute, world.action_dim))])
+        if planner.warm_start:
+            start = np.concatenate([found.actions[planner.replan_every :], np.zeros((planner.replan_every, world.action_dim))])
     return Attempt(success, solved_at_start, np.array(states), np.array(actions).reshape(-1, world.action_dim), tuple(plans))
 
 

@@ -1,59 +1,81 @@
-"""Planners as values: how many candidates are tried, how far ahead, and how much of a plan is executed before the next one."""
+"""What planning is made of: a situation, scorers that say what futures cost, and planners that look for cheap ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from jaxtyping import Float
+
+
+class Situation(NamedTuple):
+    """Where the world is, as the planner was told, and where it should be."""
+
+    state: Float[np.ndarray, " S"]
+    goal: Float[np.ndarray, " S"]
+    engine_state: Float[np.ndarray, " E"] | None = None  # of an engine put there; an induced scorer needs none
+
+
+class Scores(NamedTuple):
+    """Costs of candidates; what is not finite, or was not looked at closely enough, is infinitely bad."""
+
+    costs: Float[np.ndarray, " K"]
+    engine_rollouts: int
+    non_finite: int
+
+
+class Scorer(ABC):
+    """Predicts candidate action sequences and says what each future costs."""
+
+    @abstractmethod
+    def score(self, situation: Situation, actions: Float[np.ndarray, "K H A"]) -> Scores:
+        """The cost of each candidate."""
+
+
+class Plan(NamedTuple):
+    """The best plan of a search, and what the search took."""
+
+    actions: Float[np.ndarray, "H A"]
+    cost: float
+    engine_rollouts: int
+    non_finite: int
+
+
+Search = Callable[[Situation, Float[np.ndarray, "H A"], Any], Plan]  # the last is a key of JAX, which this module does not load
 
 
 @dataclass(frozen=True, kw_only=True)
-class CEM:
-    """Cross-entropy search: draw action sequences, keep the best of them, draw anew around those."""
+class Planner(ABC):
+    """How plans are searched for, as a frozen value: a subclass is its own configuration, and one more planner.
 
-    samples: int
-    iterations: int
-    elites: int
-    horizon: int  # steps foreseen
-    execute: int  # steps of a plan that are executed before the next one is made
-    spread: float  # standard deviation of an action in the first draw
-    keep: float = 0.0  # share of the earlier mean and spread that stays in the next ones
-    warm_start: bool = False  # begin around what is left of the plan before, instead of around resting
+    `prepare` makes it ready for one scorer: what it returns is called with a situation, a plan to begin around and a key.
+    """
+
+    horizon: int  # steps predicted
+    replan_every: int  # steps of a plan that are executed before the next one is made
+    warm_start: bool = False  # begin around what is left of the plan before, instead of around zero actions
 
     def __post_init__(self):
-        if not 1 <= self.elites <= self.samples:
-            raise ValueError(f"elites must lie between 1 and {self.samples} samples, not {self.elites}")
-        if not 1 <= self.execute <= self.horizon:
-            raise ValueError(f"execute must lie between 1 and the horizon of {self.horizon}, not {self.execute}")
-        if self.iterations < 1 or self.spread <= 0 or not 0 <= self.keep < 1:
-            raise ValueError("iterations and spread must be positive, and keep must lie between 0 and 1")
+        if not 1 <= self.replan_every <= self.horizon:
+            raise ValueError(f"replan_every must lie between 1 and the horizon of {self.horizon}, not {self.replan_every}")
+
+    def looking(self, steps: int) -> Self:
+        """The same planner, which predicts and executes so many steps at a time."""
+        return replace(self, horizon=steps, replan_every=steps)
 
     @property
+    @abstractmethod
     def title(self) -> str:
-        return f"CEM {self.samples} x {self.iterations}, {self.horizon} steps ahead, {self.execute} executed"
+        """What it does in a few words; results are kept under it."""
 
     @property
+    @abstractmethod
     def rollouts_per_plan(self) -> int:
-        return self.samples * self.iterations
+        """How many candidates it looks at for one plan."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Shooting:
-    """Library shooting: score action sequences cut from training episodes, and execute the best."""
-
-    macros: int
-    horizon: int  # steps in a macro
-    execute: int  # steps of it that are executed before the next choice
-
-    def __post_init__(self):
-        if self.macros < 1 or not 1 <= self.execute <= self.horizon:
-            raise ValueError("there must be a macro, and execute must lie between 1 and the horizon")
-
-    @property
-    def title(self) -> str:
-        return f"library of {self.macros} macros, {self.horizon} steps ahead, {self.execute} executed"
-
-    @property
-    def rollouts_per_plan(self) -> int:
-        return self.macros
-
-
-Planner = CEM | Shooting
+    @abstractmethod
+    def prepare(self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
+        """The search, compiled once; a planner that has a library cuts it from the actions of training episodes."""

@@ -21,9 +21,9 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.world.open import open_world
 from visualpatchworld.world.world import World
 
-HORIZONS = (25, 50, 100, 200)  # steps ahead, tried in imagination
+HORIZONS = (20, 35, 60, 100, 200)  # steps ahead, tried in imagination
 IMAGINED_STEPS = 300  # of an imagined episode
-IMAGINED_STARTS = 2
+IMAGINED_STARTS = 3
 EXECUTED_IN_IMAGINATION = 5
 WORTH_LONGER = 0.01  # of the spread of imagined returns: less gain than this is not worth a longer horizon
 FIRST_SEARCHES = 4

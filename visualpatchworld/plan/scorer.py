@@ -1,48 +1,24 @@
-"""Scorers: what the futures of candidate plans cost, foreseen by a program, by the engine, or by both."""
+"""Scorers: what the futures of candidate plans cost, predicted by a program, by the engine, or by both."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from visualpatchworld.plan.planner import Scorer, Scores, Situation
 from visualpatchworld.program.batch import batch_costs
 from visualpatchworld.program.program import Program
 
 if TYPE_CHECKING:  # a program plans where no engine is installed, too
     from visualpatchworld.domain import Cost
     from visualpatchworld.simulator import Simulator
-
-
-class Situation(NamedTuple):
-    """Where the world is, as the planner was told, and where it should be."""
-
-    state: Float[np.ndarray, " S"]
-    goal: Float[np.ndarray, " S"]
-    engine_state: Float[np.ndarray, " E"] | None = None  # of an engine put there; an induced scorer needs none
-
-
-class Scores(NamedTuple):
-    """Costs of candidates; what is not finite, or was not looked at closely enough, is infinitely bad."""
-
-    costs: Float[np.ndarray, " K"]
-    engine_rollouts: int
-    non_finite: int
-
-
-class Scorer(ABC):
-    """Foresees candidate action sequences and says what each future costs."""
-
-    @abstractmethod
-    def score(self, situation: Situation, actions: Float[np.ndarray, "K H A"]) -> Scores:
-        """The cost of each candidate."""
 
 
 @dataclass(frozen=True)

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import math
 import re
-from collections.abc import Callable, Mapping
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import CodeType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
+import jax
+import jax.numpy
 import numpy
 
-from visualpatchworld.errors import VpwError
+from visualpatchworld.errors import VpwError, printable
+from visualpatchworld.input import read_text
 from visualpatchworld.program.loops import ROLL, roll, rolled
 from visualpatchworld.scene.state import StateSpace
 
 Backend = Literal["numpy", "jax"]
 _ARRAY_IMPORTS = ("numpy", "jax.numpy")
+MOST_BYTES = 2**20  # of a program that someone could read
+LONGEST_STEP_S = 5  # of one step when a program is checked
+NO_TRACE = (
+    "a plain `if`, `float()`, `int()` or a function of `math` looks at a value of the state, but planning runs the program on many states "
+    "at once; write `np.where` and the functions of `np`"
+)
 _IMPORTS = (*_ARRAY_IMPORTS, "math", "typing", "__future__")
 
 
@@ -72,12 +86,14 @@ class Program:
             return ast.parse(self.text)
         except SyntaxError as error:
             raise BadProgram(f"{self.where(error.lineno)}: not Python: {error.msg}.") from None
+        except (ValueError, RecursionError, MemoryError) as error:  # a zero byte, or brackets in brackets without end
+            raise BadProgram(f"{self.where()}: not Python: {str(error) or 'it is nested too deeply'}.") from None
 
     @cached_property
     def constants(self) -> dict[str, Any]:
         """Every module-level constant and its value."""
         return {
-            node.targets[0].id: ast.literal_eval(node.value)
+            node.targets[0].id: math.nan if isinstance(node.value, ast.Name) else ast.literal_eval(node.value)
             for node in self.module.body
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_literal(node.value)
         }
@@ -111,7 +127,8 @@ class Program:
         return WorldModel(namespace["State"], namespace["step"], *(namespace.get(name) for name in WorldModel._fields[2:]))
 
     def _run(self, backend: Backend, constants: Mapping[str, Any] | None) -> dict[str, Any]:
-        namespace: dict[str, Any] = {"__name__": "world_model", ROLL: roll}
+        # What a program prints must not get into what is printed of it.
+        namespace: dict[str, Any] = {"__name__": "world_model", ROLL: roll, "print": partial(print, file=sys.stderr)}
         exec(self._numpy_code if backend == "numpy" else self._jax_code, namespace)
         namespace.update(constants or {})
         return namespace
@@ -138,17 +155,19 @@ class Program:
             if isinstance(value, float) and value != value:
                 raise BadProgram(f"{self.where()}: the constant '{name}' is not a number.")
         try:
-            dynamics = self.bind("numpy")
+            with _limited():
+                dynamics = self.bind("numpy")
             fields = getattr(dynamics.State, "_fields", ())
             if tuple(fields[: len(state_space)]) != state_space.names:
                 wanted = ", ".join(state_space.names)
                 raise BadProgram(f"{self.where(line_of['State'])}: State must begin with the fields {wanted}.")
-            state = dynamics.State(*numpy.full(len(state_space), 0.5))
-            after = dynamics.step(state, numpy.zeros(action_dim))
+            with numpy.errstate(all="ignore"), _limited():
+                state = dynamics.State(*numpy.full(len(state_space), 0.5))
+                after = dynamics.step(state, numpy.zeros(action_dim))
         except BadProgram:
             raise
-        except Exception as error:
-            raise BadProgram(f"{self.where(_line(error) or line_of['step'])}: {type(error).__name__}: {error}.") from None
+        except (Exception, SystemExit, _TooSlow) as error:
+            raise BadProgram(f"{self.where(_line(error) or line_of['step'])}: {_said(error)}.") from None
         if not isinstance(after, dynamics.State):
             raise BadProgram(f"{self.where(line_of['step'])}: step must return a State, not {type(after).__name__}.")
         for field, value in zip(dynamics.State._fields, after, strict=True):
@@ -158,25 +177,42 @@ class Program:
                 )
         return self
 
+    def check_tracing(self, state_space: StateSpace, action_dim: int) -> Program:
+        """This program, if JAX can compile it for many states at once; otherwise `BadProgram` says which line is in the way."""
+        try:
+            with _limited():
+                dynamics = self.bind("jax")
+
+            def step(state: Any, action: Any) -> list[Any]:
+                return [jax.numpy.asarray(field, jax.numpy.float32) for field in dynamics.step(dynamics.State(*state), action)]
+
+            shapes = [jax.ShapeDtypeStruct((size,), jax.numpy.float32) for size in (len(state_space), action_dim)]
+            with _limited():
+                fields = jax.eval_shape(step, *shapes)
+        except (Exception, SystemExit, _TooSlow) as error:
+            untraceable = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError)
+            said = NO_TRACE if isinstance(error, untraceable) else f"{_said(error)}, when JAX compiles it"
+            raise BadProgram(f"{self.where(_line(error))}: {said}.") from None
+        odd = next((shape.shape for shape in fields if shape.shape), None)
+        if odd is not None:
+            raise BadProgram(f"{self.where()}: step returns a field with the shape {odd}, not a number, when JAX compiles it.")
+        return self
+
 
 def load_program(path: Path, state_space: StateSpace, action_dim: int) -> Program:
     """The program in a file, checked, which runs it: only for programs that are trusted."""
-    return Program(read_program(path), Path(path)).check(state_space, action_dim)
+    return Program(read_program(path), Path(path)).check(state_space, action_dim).check_tracing(state_space, action_dim)
 
 
 def read_program(path: Path) -> str:
     """The text of a program's file; nothing of it is run."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise BadProgram(f"Cannot read the program {path}: {reason}.") from None
+    return read_text(Path(path), "program", BadProgram, most=MOST_BYTES)
 
 
 def _is_literal(node: ast.expr) -> bool:
     try:
         ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return isinstance(node, ast.Name) and node.id == "nan"
     return True
 
@@ -191,7 +227,38 @@ def _check_imports(program: Program) -> None:
                 raise BadProgram(f"{program.where(node.lineno)}: a program may import {', '.join(_IMPORTS[:-1])}, not '{name}'.")
 
 
-def _line(error: Exception) -> int | None:
+class _TooSlow(BaseException):
+    """A program that does not end; not an `Exception`, which the program itself could take for its own."""
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    """Give up on what calculates without end; counted is the time of the processor, which a busy machine does not stretch."""
+
+    def stop(*_: object) -> NoReturn:
+        raise _TooSlow(f"one step takes longer than {LONGEST_STEP_S} s")
+
+    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+        yield
+        return
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_STEP_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _said(error: BaseException) -> str:
+    """A failure in one line; JAX goes on for pages."""
+    if isinstance(error, _TooSlow):
+        return str(error)
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {printable(lines[0].rstrip('.'))}" if lines else type(error).__name__
+
+
+def _line(error: BaseException) -> int | None:
     """The innermost line of the program that an error came through."""
     line, trace = None, error.__traceback__
     while trace is not None:

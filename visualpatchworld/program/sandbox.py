@@ -5,51 +5,49 @@ What comes back from that process is one line of JSON and plain numbers, read up
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import selectors
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.errors import VpwError
 from visualpatchworld.program.program import BadProgram, Program
+from visualpatchworld.program.sandbox_answer import LONGEST_LINE, Nonsense, protections_in, read_answer, refusal_in, rolled_in
+from visualpatchworld.program.sandbox_process import Deadline, Process, ProcessStopped
 from visualpatchworld.program.sandbox_screen import screen
 
-PACKAGE = Path(__file__).parent.parent
-# The package's own start-up imports engines; the child needs two of its modules and nothing else.
-CHILD = (
-    "import sys, types; package = types.ModuleType('visualpatchworld'); package.__path__ = [{path!r}]; "
-    "sys.modules['visualpatchworld'] = package; from visualpatchworld.program.sandbox_child import serve; serve()"
-)
-ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "LANG": "C.UTF-8"}
-LONGEST_LINE = 65_536  # bytes of an answer before its numbers
-START_S = 30.0
-FOLDER_PREFIX = "vpw-sandbox-"
-NONSENSE = "what came out of the program's process is no answer"
+Told = TypeVar("Told")
+
+START_S = 60.0
+FILTER = "system call filter"
+INSIST = "VPW_UNFILTERED"  # set to 1, it lets every sandbox go without a filter
+
+
+class NoSandbox(VpwError):
+    """A machine on which a process cannot be locked in."""
 
 
 class ProgramFailed(BadProgram):
-    """A program that ran too long, ended its process or answered nonsense."""
+    """A program that ended its process, answered nonsense or ran too long."""
+
+
+class ProgramLate(ProgramFailed):
+    """A program that used up its time."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call of a program may take."""
+    """What one call of a program may take, and all its calls together."""
 
     wall_s: float = 10.0
     cpu_s: float = 10.0
     memory_mb: int = 1024
+    total_s: float = 3600.0
 
 
 @dataclass(frozen=True)
@@ -63,18 +61,37 @@ class Prediction:
 
 
 class Sandbox:
-    """One program in one locked process; `with` ends that process, whatever happened."""
+    """One program in one locked process; `with` ends that process, whatever happened.
 
-    def __init__(self, program: Program, fields: Sequence[str], action_dim: int, limits: Limits = Limits()):
+    Where the machine has no system call filter the process could still delete files, so it is not started, unless `unfiltered` insists.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        fields: Sequence[str],
+        action_dim: int,
+        limits: Limits = Limits(),
+        *,
+        unfiltered: bool = False,
+        used_s: float = 0.0,
+    ):
         screen(program)
         self._limits, self._program = limits, program
-        self._folder = tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-")
-        self._process: subprocess.Popen[bytes] | None = None
-        self._unread, self._deadline = b"", time.monotonic() + START_S
+        self.used_s = used_s  # of the time for all calls, by those before as well
         try:
-            self._process = self._start()
-            self.protections: tuple[str, ...] = tuple(self._answer().get("protections", ()))
-            self._send({"do": "load", "text": program.text, "fields": list(fields), "action_dim": action_dim})
+            self._process: Process | None = Process(limits.memory_mb)
+        except OSError as error:
+            raise NoSandbox(f"The sandbox cannot start a process ({error.strerror}).") from error
+        try:
+            starting = Deadline(time.monotonic() + START_S, f"the sandbox did not start within {START_S:g} s")
+            self.protections = self._heard(lambda process: protections_in(read_answer(process.line(LONGEST_LINE, starting))))
+            if FILTER not in self.protections and not unfiltered and os.environ.get(INSIST) != "1":
+                raise NoSandbox(
+                    "This machine lets no process filter its system calls (seccomp), so that the sandbox cannot keep a program from your "
+                    f"files; insist with --unfiltered or {INSIST}=1 if you trust the program, or run it on another machine."
+                )
+            self._asked({"do": "load", "text": program.text, "fields": list(fields), "action_dim": action_dim}, b"", lambda *_: None)
         except BaseException:
             self.close()
             raise
@@ -97,111 +114,67 @@ class Sandbox:
     def roll(self, states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "H N A"]) -> Prediction:
         """N states forward under H actions each."""
         arrays = [np.ascontiguousarray(values, dtype=np.float64) for values in (states, actions)]
-        job = {"do": "roll", "shapes": [values.shape for values in arrays]}
         wanted = (actions.shape[0], *np.shape(states))
-        told = self._send(job, b"".join(values.tobytes() for values in arrays))
-        after = np.frombuffer(self._bytes(8 * int(np.prod(wanted))), np.float64).reshape(wanted)
-        try:
-            failures = {int(lane): str(sentence) for lane, sentence in told["failures"].items()}
-            num_failed, num_together = int(told["num_failed"]), int(told["num_together"])
-        except (KeyError, TypeError, ValueError, AttributeError):
-            self._fail(NONSENSE)
-        way = "batched" if num_together == int(np.prod(wanted[:2])) else "mixed" if num_together else "one by one"
-        return Prediction(after, failures, num_failed, way)
+        num_steps, num_lanes, count = wanted[0], wanted[1], int(np.prod(wanted))
+
+        def heard(process: Process, answer: dict[str, Any], deadline: Deadline) -> Prediction:
+            told = rolled_in(answer, num_lanes, num_steps)
+            after = np.frombuffer(process.bytes(8 * count, deadline), np.float64).reshape(wanted)
+            alone = told.num_together < num_steps * num_lanes
+            way = "batched" if not alone else "mixed" if told.num_together else "one by one"
+            return Prediction(after, told.failures, told.num_failed, way)
+
+        job = {"do": "roll", "shapes": [values.shape for values in arrays]}
+        return self._asked(job, b"".join(values.tobytes() for values in arrays), heard)
 
     def close(self) -> None:
-        """End the process with all it may have started, and remove its folder."""
+        """End the process with all it may have started."""
         if self._process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
-                assert stream is not None
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
+            self._process.close()
             self._process = None
-        shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-B", "-c", CHILD.format(path=str(PACKAGE)), str(self._limits.memory_mb)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=self._folder,
-            env=ENVIRONMENT,
-            start_new_session=True,
-            bufsize=0,
-        )
-        assert process.stdin is not None
-        os.set_blocking(process.stdin.fileno(), False)
-        return process
-
-    def _send(self, job: dict[str, Any], payload: bytes = b"") -> dict[str, Any]:
-        """The answer to a job; `BadProgram` with the program's own error, `ProgramFailed` where it gave none."""
-        if self._process is None:
-            raise ProgramFailed(f"{self._program.where()}: the program was stopped before and is not started again.")
+    def _asked(self, job: dict[str, Any], payload: bytes, heard: Callable[[Process, dict[str, Any], Deadline], Told]) -> Told:
+        """What is made of the answer to a job; `BadProgram` with the program's own error, `ProgramFailed` where it gave none."""
         line = json.dumps({**job, "cpu_s": self._limits.cpu_s}).encode() + b"\n"
-        self._deadline = time.monotonic() + self._limits.wall_s
-        self._feed(line + payload)
-        answer = self._answer()
-        if "error" in answer:
-            line = answer.get("line")
-            raise BadProgram(f"{self._program.where(line if isinstance(line, int) else None)}: {answer['error']}.")
-        return answer
+        begun, deadline = time.monotonic(), self._deadline()
 
-    def _feed(self, data: bytes) -> None:
-        assert self._process is not None and self._process.stdin is not None
-        stream, view = self._process.stdin.fileno(), memoryview(data)
-        while view:
-            self._wait(stream, selectors.EVENT_WRITE)
-            try:
-                view = view[os.write(stream, view) :]
-            except (BrokenPipeError, BlockingIOError):
-                self._fail_if_ended()
+        def exchange(process: Process) -> Told:
+            process.send(line + payload, deadline)
+            answer = read_answer(process.line(LONGEST_LINE, deadline))
+            refusal = refusal_in(answer)
+            if refusal is not None:
+                raise BadProgram(f"{self._program.where(refusal.line)}: {refusal.sentence}.")
+            return heard(process, answer, deadline)
 
-    def _answer(self) -> dict[str, Any]:
-        while b"\n" not in self._unread:
-            if len(self._unread) > LONGEST_LINE:
-                self._fail("the program's answer was longer than any answer can be")
-            self._receive()
-        line, _, self._unread = self._unread.partition(b"\n")
         try:
-            answer = json.loads(line)
-        except (ValueError, RecursionError):
-            self._fail(NONSENSE)
-        if not isinstance(answer, dict):
-            self._fail(NONSENSE)
-        return answer
+            return self._heard(exchange)
+        finally:
+            self.used_s += time.monotonic() - begun
 
-    def _bytes(self, count: int) -> bytes:
-        while len(self._unread) < count:
-            self._receive()
-        found, self._unread = self._unread[:count], self._unread[count:]
-        return found
+    def _heard(self, listen: Callable[[Process], Told]) -> Told:
+        """What is heard from the process; one that is late or answers nonsense is ended and not asked again."""
+        where = self._program.where()
+        if self._process is None:
+            raise ProgramFailed(f"{where}: the program was stopped before and is not started again.")
+        try:
+            return listen(self._process)
+        except ProcessStopped as stopped:
+            self._process = None
+            raise (ProgramLate if stopped.late else ProgramFailed)(f"{where}: {stopped}.") from None
+        except Nonsense:
+            self.close()
+            raise ProgramFailed(f"{where}: what came out of the program's process is no answer.") from None
+        except BadProgram:
+            raise
+        except BaseException:  # half an answer may wait in the pipe
+            self.close()
+            raise
 
-    def _receive(self) -> None:
-        assert self._process is not None and self._process.stdout is not None
-        stream = self._process.stdout.fileno()
-        self._wait(stream, selectors.EVENT_READ)
-        data = os.read(stream, 1 << 20)
-        if not data:
-            self._fail_if_ended()
-        self._unread += data
-
-    def _wait(self, stream: int, event: int) -> None:
-        with selectors.DefaultSelector() as selector:
-            selector.register(stream, event)
-            if not selector.select(max(self._deadline - time.monotonic(), 0)):
-                self._fail(f"the program did not finish within {self._limits.wall_s:g} s and was stopped")
-
-    def _fail_if_ended(self) -> None:
-        assert self._process is not None
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            status = self._process.wait(timeout=1)
-            reasons = {-signal.SIGXCPU: f"used more than {self._limits.cpu_s:g} s of processor time", -signal.SIGSEGV: "crashed"}
-            self._fail(f"the program {reasons.get(status, f'ended its process (status {status})')} and was stopped")
-
-    def _fail(self, reason: str) -> NoReturn:
-        self.close()
-        raise ProgramFailed(f"{self._program.where()}: {reason}.")
+    def _deadline(self) -> Deadline:
+        """When one call must be done: after its own time, or when the time for all calls is used up."""
+        limits, left_s = self._limits, self._limits.total_s - self.used_s
+        if left_s < limits.wall_s:
+            return Deadline(
+                time.monotonic() + left_s, f"the program used up the {limits.total_s:g} s that all its calls may take and was stopped"
+            )
+        return Deadline(time.monotonic() + limits.wall_s, f"the program did not finish within {limits.wall_s:g} s and was stopped")

@@ -15,7 +15,7 @@ import numpy.ma  # numpy brings it in late, when no file can be opened any more
 
 from visualpatchworld.program.sandbox_lanes import LanesStep, UnfitForLanes, fit_for_lanes, together
 from visualpatchworld.program.sandbox_lock import allow_cpu, lock
-from visualpatchworld.program.sandbox_modules import lanes_builtins, plain_builtins
+from visualpatchworld.program.sandbox_modules import OWN_MODULE, lanes_builtins, plain_builtins
 
 NUM_COMPARED = 8  # lanes of every batch that are also run alone; where the two differ, the program runs one state at a time
 MOST_FAILURES_TOLD = 8
@@ -36,7 +36,7 @@ def serve() -> None:
     """The child's life: lock, say what is locked, then answer jobs until the parent is gone."""
     jobs, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever writes to stdout must not mix with the answers
-    protections = lock(int(sys.argv[1]))
+    protections = lock(int(sys.argv[1]), int(sys.argv[2]))
     _write(answers, {"protections": protections})
     loaded: Loaded | None = None
     while line := jobs.readline():
@@ -139,7 +139,7 @@ def _namespace(module: ast.Module, builtins: Mapping[str, Any]) -> dict[str, Any
     for node in ast.walk(module):
         for alias in node.names if isinstance(node, ast.Import) else ():
             alias.asname, alias.name = alias.asname or alias.name.split(".")[0], alias.name.replace("jax.numpy", "numpy")
-    namespace: dict[str, Any] = {"__name__": "world_model", "__builtins__": builtins}
+    namespace: dict[str, Any] = {"__name__": OWN_MODULE, "__builtins__": builtins}
     exec(compile(module, "program", "exec"), namespace)
     return namespace
 
@@ -152,14 +152,14 @@ def sentence(error: BaseException) -> str:
 
 def told_of(error: BaseException) -> str:
     """An error in one short line."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:LONGEST_SENTENCE]
+    return f"{type(error).__name__}: {' '.join(str(error)[: 2 * LONGEST_SENTENCE].split())}"[:LONGEST_SENTENCE]
 
 
 def line_of(error: BaseException) -> int | None:
     """The innermost line of the program that an error came through."""
     line, trace = None, error.__traceback__
     while trace is not None:
-        line = trace.tb_lineno if trace.tb_frame.f_globals.get("__name__") == "world_model" else line
+        line = trace.tb_lineno if trace.tb_frame.f_globals.get("__name__") == OWN_MODULE else line
         trace = trace.tb_next
     return line
 

@@ -70,7 +70,7 @@ def fit_for_lanes(module: ast.Module) -> bool:
     """Whether every name in a program means the same for an array of lanes as for a number."""
     known = lanes_modules()
     for node in ast.walk(module):
-        if isinstance(node, ast.Try) or (isinstance(node, ast.Name) and node.id in UNFIT_FOR_LANES):
+        if isinstance(node, (ast.Try, ast.TryStar)) or (isinstance(node, ast.Name) and node.id in UNFIT_FOR_LANES):
             return False
         if isinstance(node, ast.Attribute):
             owner = node.value.id if isinstance(node.value, ast.Name) else ""
@@ -78,8 +78,10 @@ def fit_for_lanes(module: ast.Module) -> bool:
                 return False
         if isinstance(node, (ast.Call, ast.Subscript)) and _has_axis(node):
             return False
-        if isinstance(node, ast.ImportFrom) and node.module in ("numpy", "math"):
-            return all(hasattr(known[node.module], alias.name) for alias in node.names)
+        if isinstance(node, ast.ImportFrom) and node.module in ("numpy", "jax.numpy", "math"):
+            source = known[node.module]
+            if any(not hasattr(source, alias.name) for alias in node.names):
+                return False
     return True
 
 

@@ -36,15 +36,20 @@ NEEDED_CALLS = {
 }  # fmt: skip
 
 
-def lock(memory_mb: int) -> list[str]:
-    """Lock this process in and name every protection that is now active; what the machine does not allow is left out."""
+def lock(memory_mb: int, parent: int | None = None) -> list[str]:
+    """Lock this process in and name every protection that is now active; what the machine does not allow is left out.
+
+    It ends at once where the parent is no longer this process.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
-    active = ["own process group", "empty environment", "empty folder", "closed descriptors"]
+    active = ["own process group", "empty environment", "folder without a name", "closed descriptors"]
     if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) == 0:
         active.append("own network namespace")
     libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) == 0:
         active.append("ends with its parent")
+    if parent is not None and os.getppid() != parent:
+        os._exit(1)  # it was gone before it could be watched
     active += _limit(memory_mb)
     if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
         active.append("no new privileges")

@@ -1,6 +1,7 @@
 """What a sandboxed program may import: small stand-ins for numpy, math and typing, made anew for each program, in two forms.
 
 The plain form works on one state. The lanes form works on many at once: every number is then an array whose last axis are the lanes.
+Nothing here leads to the module that it stands in for, and nothing makes an array or a class out of memory or text.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 import sys
 import typing
 from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -32,7 +34,7 @@ VALUES = names("bool_ e float32 float64 inf int32 int64 nan newaxis pi")
 WHOLE = names(
     "all allclose any append arange argmax argmin argsort around array array_equal asarray atleast_1d atleast_2d average column_stack "
     "concatenate cross cumsum diag diff dot einsum empty eye full hstack identity inner interp isclose linspace matmul max mean "
-    "median min ndarray nan_to_num ones ones_like outer prod ravel reshape roll sort split stack sum tensordot trace transpose unwrap "
+    "median min nan_to_num ones ones_like outer prod ravel reshape roll sort split stack sum tensordot trace transpose unwrap "
     "vstack zeros zeros_like"
 )
 LINEAR_ALGEBRA = names("cross det dot inv lstsq matmul norm pinv solve")
@@ -41,8 +43,11 @@ BUILTINS = names(
     "ArithmeticError AssertionError AttributeError Exception False FloatingPointError IndexError KeyError LookupError None "
     "NotImplementedError OverflowError RuntimeError True TypeError ValueError ZeroDivisionError abs all any bool dict divmod "
     "enumerate filter float frozenset int isinstance len list map max min object pow property range reversed round set slice sorted "
-    "staticmethod str sum tuple type zip __build_class__"
+    "staticmethod str sum tuple zip __build_class__"
 )
+# What `type` tells of: numbers, texts and collections; of anything else only the program's own classes.
+TOLD_TYPES = (bool, int, float, complex, str, list, tuple, dict, set, frozenset, range, type(None), np.float64, np.int64, np.bool_)
+OWN_MODULE = "world_model"  # as the program is called while it runs
 # Python's own functions that mean something else for an array of lanes: a program that uses them runs one state at a time.
 UNFIT_FOR_LANES = frozenset(names("all any dict divmod filter frozenset isinstance pow set sorted str type"))
 
@@ -60,7 +65,7 @@ def lanes_builtins() -> dict[str, Any]:
 
 def plain_modules() -> dict[str, ModuleType]:
     """The modules of a program that runs on one state."""
-    numbers = _module("numpy", {name: getattr(np, name) for name in (*ELEMENTWISE, *VALUES, *WHOLE)})
+    numbers = _module("numpy", {name: getattr(np, name) for name in (*ELEMENTWISE, *VALUES, *WHOLE)} | {"ndarray": ndarray})
     vars(numbers)["linalg"] = _module("numpy.linalg", {name: getattr(np.linalg, name, getattr(np, name, None)) for name in LINEAR_ALGEBRA})
     mathematics = {name: value for name, value in vars(math).items() if not name.startswith("_")}
     return _modules(numbers, _module("math", mathematics))
@@ -68,7 +73,7 @@ def plain_modules() -> dict[str, ModuleType]:
 
 def lanes_modules() -> dict[str, ModuleType]:
     """The modules of a program that runs on many states at once: what has no meaning for lanes is missing."""
-    numbers = _module("numpy", {name: getattr(np, name) for name in (*ELEMENTWISE, *VALUES)})
+    numbers = _module("numpy", {name: getattr(np, name) for name in (*ELEMENTWISE, *VALUES)} | {"ndarray": ndarray})
     stacked = {"array": _stacked, "asarray": _stacked, "stack": _stacked, "dot": _dot, "sum": lambda parts: sum(parts)}
     vars(numbers).update(stacked)
     vars(numbers)["linalg"] = _module("numpy.linalg", {"norm": _norm})
@@ -80,20 +85,63 @@ def lanes_modules() -> dict[str, ModuleType]:
     return _modules(numbers, _module("math", mathematics))
 
 
+@cache
+def importable() -> dict[str, frozenset[str]]:
+    """The modules that a program may import, and the names that it may import from each."""
+    found = {name: frozenset(vars(module)) for name, module in plain_modules().items()}
+    return {name: frozenset(word for word in words if not word.startswith("_")) for name, words in found.items()}
+
+
+class _Arrays(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, np.ndarray)
+
+
+class ndarray(metaclass=_Arrays):  # noqa: N801 - programs write np.ndarray
+    """The class of arrays as a program may name it, to ask for it; numpy's own would make an array of any memory."""
+
+    def __new__(cls, *_: object, **__: object) -> ndarray:
+        raise TypeError("a program makes arrays with np.array, not with np.ndarray")
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("a program may not derive from np.ndarray")
+
+    def __class_getitem__(cls, _: object) -> type:
+        return cls
+
+
+def type_of(*values: Any) -> type:
+    """`type` for programs: the class of a value, as far as a program may know it; it makes no class."""
+    if len(values) != 1:
+        raise TypeError("type takes one argument in a program")
+    kind = type(values[0])
+    if kind in TOLD_TYPES or kind.__module__ == OWN_MODULE:
+        return kind
+    if issubclass(kind, np.ndarray):
+        return ndarray
+    raise TypeError(f"type of '{kind.__name__}' is not told to a program")
+
+
 def _modules(numbers: ModuleType, mathematics: ModuleType) -> dict[str, ModuleType]:
     typings = _module("typing", {name: getattr(typing, name) for name in TYPING})
-    return {"numpy": numbers, "math": mathematics, "typing": typings, "__future__": _module("__future__", {"annotations": None})}
+    future = _module("__future__", {"annotations": None})
+    return {"numpy": numbers, "jax.numpy": numbers, "math": mathematics, "typing": typings, "__future__": future}
 
 
 def _module(name: str, members: dict[str, Any]) -> ModuleType:
-    module = ModuleType(name)
-    vars(module).update(members)
+    """A module with these members, called as no real one is: where a name is missing, Python would look the real one's parts through."""
+
+    def absent(wanted: str) -> Any:
+        raise AttributeError(f"module '{name}' has no attribute '{wanted}'")
+
+    module = ModuleType(f"stand-in for {name}")
+    vars(module).update(members, __getattr__=absent)
     return module
 
 
 def _builtins(replaced: dict[str, Any], modules: dict[str, ModuleType]) -> dict[str, Any]:
     found = {name: getattr(builtins, name) for name in BUILTINS} | replaced
-    return {**found, "print": lambda *_, **__: None, "__import__": _importer(modules)}
+    return {**found, "type": type_of, "print": lambda *_, **__: None, "__import__": _importer(modules)}
 
 
 def _importer(modules: dict[str, ModuleType]) -> Callable[..., ModuleType]:

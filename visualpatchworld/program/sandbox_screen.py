@@ -6,23 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from visualpatchworld.program.program import BadProgram, Program
-from visualpatchworld.program.sandbox_modules import names
+from visualpatchworld.program.sandbox_attributes import may_read
+from visualpatchworld.program.sandbox_modules import importable, names
 
 LONGEST_TEXT = 60_000  # characters; longer ones are not even parsed
-IMPORTS = ("numpy", "jax.numpy", "math", "typing", "__future__")
-TUPLE_METHODS = ("_replace", "_asdict", "_fields", "_make")  # a named tuple's own, which begin with an underscore
 
 # Names that reach the interpreter, the file system or other objects' insides. The process would stop them too; here they get a sentence.
 FORBIDDEN_NAMES = frozenset(
     names(
         "breakpoint classmethod compile copyright credits delattr dir eval exec exit getattr globals hasattr help id input license locals "
         "memoryview open quit setattr super vars"
-    )
-)
-FORBIDDEN_ATTRIBUTES = frozenset(
-    names(
-        "ag_frame co_code cr_frame ctypes dump dumps f_back f_builtins f_globals f_locals format format_map fromfile gi_code "
-        "gi_frame load loads memmap mro random save savez setfield setflags tb_frame tb_next tofile"
     )
 )
 FORBIDDEN_STATEMENTS = {
@@ -42,60 +35,76 @@ def screen(program: Program) -> Program:
     """This program, if it holds nothing that is refused on sight; otherwise `BadProgram` says what, and where."""
     if len(program.text) > LONGEST_TEXT:
         raise BadProgram(f"{program.where()}: the program has {len(program.text)} characters; at most {LONGEST_TEXT} are read.")
-    try:
-        nodes = list(ast.walk(program.module))
-    except (ValueError, MemoryError, RecursionError) as error:
-        raise BadProgram(f"{program.where()}: not Python that can be read: {type(error).__name__}.") from None
-    docstrings = {id(text) for text in _docstrings(nodes)}
+    nodes = list(ast.walk(program.module))
+    own, docstrings = frozenset(_members(nodes)), {id(text) for text in _docstrings(nodes)}
     for node in nodes:
-        offence = _offence(node, id(node) in docstrings)
+        offence = _offence(node, own, id(node) in docstrings)
         if offence:
             raise BadProgram(f"{program.where(getattr(node, 'lineno', None))}: {offence}.")
     return program
 
 
-def _offence(node: ast.AST, is_docstring: bool) -> str | None:
+def _offence(node: ast.AST, own: frozenset[str], is_docstring: bool) -> str | None:
     """What is wrong with one node, or nothing."""
     for kind, name in FORBIDDEN_STATEMENTS.items():
         if isinstance(node, kind):
             return f"{name} are not allowed in a program"
+    if isinstance(node, ast.comprehension) and node.is_async:
+        return "async loops are not allowed in a program"
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return _import_offence(node)
     if isinstance(node, ast.Attribute):
-        return _attribute_offence(node)
-    if isinstance(node, ast.Name) and (node.id in FORBIDDEN_NAMES or _is_dunder(node.id)):
-        return f"a program may not use '{node.id}'"
-    if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and _is_dunder(node.name):
-        return f"a program may not define '{node.name}'"
-    if isinstance(node, ast.alias) and _is_dunder(node.asname or ""):
-        return f"a program may not use '{node.asname}'"
-    if isinstance(node, (ast.arg, ast.keyword)) and node.arg is not None and _is_dunder(node.arg):
-        return f"a program may not use '{node.arg}'"
+        return _attribute_offence(node, own)
+    wrong = next((name for name in _identifiers(node) if name.startswith("__") or (name in FORBIDDEN_NAMES)), None)
+    if wrong is not None:
+        return f"a program may not use '{wrong}'"
     if isinstance(node, ast.ClassDef) and node.keywords:
         return "a class may not have a metaclass"
-    if isinstance(node, ast.Constant) and isinstance(node.value, str) and "__" in node.value and not is_docstring:
+    if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)) and not is_docstring and _names_insides(node.value):
         return "a text with two underscores together is not allowed; it can name the insides of objects"
     return None
 
 
+def _identifiers(node: ast.AST) -> Iterator[str]:
+    """Every name that a node reads, binds or declares, wherever Python's grammar keeps it."""
+    if isinstance(node, ast.keyword):  # `f(id=1)` names what f calls it; only insides are refused there
+        yield from [node.arg] if node.arg is not None and node.arg.startswith("__") else []
+    elif not isinstance(node, ast.Constant):
+        for _, value in ast.iter_fields(node):
+            yield from (word for word in (value if isinstance(value, list) else [value]) if isinstance(word, str))
+
+
 def _import_offence(node: ast.Import | ast.ImportFrom) -> str | None:
-    names = [node.module or "."] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
-    wrong = next((name for name in names if name not in IMPORTS), None)
+    allowed = importable()
+    modules = [node.module or "."] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+    wrong = next((name for name in modules if name not in allowed), None)
     if wrong is not None or (isinstance(node, ast.ImportFrom) and node.level):
-        return f"a program may import {', '.join(IMPORTS[:-1])}, not '{wrong or '.'}'"
+        return f"a program may import {', '.join(name for name in allowed if name != '__future__')}, not '{wrong or '.'}'"
+    for alias in node.names:
+        if isinstance(node, ast.ImportFrom) and alias.name not in allowed[modules[0]]:
+            return f"a program may not import '{alias.name}' from {modules[0]}"
+        if alias.asname is not None and (alias.asname.startswith("__") or alias.asname in FORBIDDEN_NAMES):
+            return f"a program may not use '{alias.asname}'"
     return None
 
 
-def _attribute_offence(node: ast.Attribute) -> str | None:
+def _attribute_offence(node: ast.Attribute, own: frozenset[str]) -> str | None:
     if not isinstance(node.ctx, ast.Load):
         return f"nothing outside may be changed: '.{node.attr}' is assigned to; make a new State instead"
-    if node.attr in FORBIDDEN_ATTRIBUTES or (node.attr.startswith("_") and node.attr not in TUPLE_METHODS):
-        return f"a program may not reach '.{node.attr}'"
-    return None
+    return None if may_read(node.attr, own) else f"a program may not reach '.{node.attr}'"
 
 
-def _is_dunder(name: str) -> bool:
-    return name.startswith("__")
+def _names_insides(text: str | bytes) -> bool:
+    return "__" in text if isinstance(text, str) else b"__" in text
+
+
+def _members(nodes: list[ast.AST]) -> Iterator[str]:
+    """The fields and methods of the program's own classes."""
+    for statement in (part for node in nodes if isinstance(node, ast.ClassDef) for part in node.body):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id
+        elif isinstance(statement, ast.FunctionDef):
+            yield statement.name
 
 
 def _docstrings(nodes: list[ast.AST]) -> Iterator[ast.expr]:

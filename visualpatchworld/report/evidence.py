@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from visualpatchworld.induction.refutation import refutation
 from visualpatchworld.report.record import BadRecord, CandidateRecord, InductionRecord, VerdictRecord
 
 
@@ -33,7 +33,8 @@ class Evidence:
 
 
 def evidence_of(induction: InductionRecord, tolerances: Mapping[str, float]) -> Evidence:
-    """The evidence in a record; `BadRecord` where the form was named, not chosen."""
+    """The evidence in a record; `BadRecord` where the form was named, not chosen. What the record says was tolerated comes first."""
+    tolerances = {**tolerances, **induction.probe_tolerances}
     tried = [candidate for candidate in induction.candidates if candidate.verdicts]
     if not tried:
         raise BadRecord(f"The form {induction.sketch} was named, not chosen by probes, so there is no evidence to show.")
@@ -43,11 +44,5 @@ def evidence_of(induction: InductionRecord, tolerances: Mapping[str, float]) -> 
 
 
 def why_not(candidate: CandidateRecord, tolerances: Mapping[str, float]) -> str:
-    """What speaks against a form that was tried and not chosen: the first probe that refutes it, and by how much."""
-    refuting = next((verdict for verdict in candidate.verdicts if not verdict.explained), None)
-    if refuting is None:
-        return "explains as much, but is less simple"
-    # What is not finite is furthest off; a quantity that nothing is asked of is never the reason.
-    excess = {name: refuting.errors.get(name, math.inf) / tolerance for name, tolerance in tolerances.items()}
-    worst = max(excess, key=lambda name: excess[name] if math.isfinite(excess[name]) else math.inf)
-    return f"refuted by '{refuting.probe}': {worst} off by {excess[worst] * tolerances[worst]:.3g}, {tolerances[worst]:g} allowed"
+    """What speaks against a form that was tried and not chosen."""
+    return str(refutation(candidate.verdicts, tolerances) or "explains as much, but is less simple")

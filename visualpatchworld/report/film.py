@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import imageio.v3 as iio
+from PIL import Image
 
 from visualpatchworld.bench.cell import Cell, Outcome
 from visualpatchworld.report.page import data_url, in_steps
+from visualpatchworld.report.sent import LARGEST_FILM, NotSent, sent
 from visualpatchworld.scene.picture import as_data_url
 
 MOST_CHARACTERS = 12_000_000  # of films in a page; what would go beyond is left out and named
@@ -51,8 +53,9 @@ def films_of(paths: Sequence[Path], cell: Cell, outcomes: Sequence[Outcome]) -> 
         outcome = ended.get(task)
         known = (None, None) if outcome is None else (outcome.success, outcome.steps)
         try:
-            film = Film(task, *known, data_url(path, "video/mp4"), _still(path.with_suffix(".gif")))
-        except OSError:
+            read = sent(path.parent, path, LARGEST_FILM)
+            film = Film(task, *known, data_url(read, "video/mp4"), _still(sent(path.parent, path.with_suffix(".gif"), LARGEST_FILM)))
+        except (OSError, NotSent):
             left_out.append(path.name)
             continue
         size += len(film.url) + len(film.still)
@@ -66,5 +69,5 @@ def films_of(paths: Sequence[Path], cell: Cell, outcomes: Sequence[Outcome]) -> 
 def _still(gif: Path) -> str:
     try:
         return as_data_url(iio.imread(gif, plugin="pillow", index=0, mode="RGB"))
-    except (OSError, ValueError, EOFError):
+    except (OSError, ValueError, EOFError, Image.DecompressionBombError):
         return ""

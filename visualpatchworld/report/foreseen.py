@@ -1,4 +1,4 @@
-"""How far the program sees: its error by the number of steps, and one stretch of a held-out episode beside what it foresaw."""
+"""How far the program sees: its error by the number of steps, and one stretch of a test episode beside what it foresaw."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from visualpatchworld.trace.split import for_tasks
 
 @dataclass(frozen=True)
 class Stretch:
-    """A piece of a held-out episode and what the program foresaw of it from its first state alone."""
+    """A piece of a test episode and what the program foresaw of it from its first state alone."""
 
     episode: int
     step: int
@@ -48,10 +48,10 @@ def error_charts(induction: InductionRecord) -> list[Markup]:
 
 
 def stretch(program: Program, traces: Traces, domain: Domain) -> Stretch:
-    """The held-out stretch in which most happens, foreseen in the sandbox."""
+    """The stretch of the test episodes in which most happens, foreseen in the sandbox."""
     places = [(episode, step) for episode in for_tasks(traces.episodes) for step in range(len(episode) - domain.horizon)]
     if not places:
-        raise NoRun(f"No held-out episode has {domain.horizon} steps to foresee.")
+        raise NoRun(f"No test episode has {domain.horizon} steps to foresee.")
     spread = np.concatenate([episode.states for episode, _ in places[:: domain.horizon]]).std(axis=0)
     episode, step = max(places, key=lambda place: _motion(*place, domain, spread))
     actions = episode.actions[step : step + domain.horizon]

@@ -12,7 +12,6 @@ from pygments.lexers import PythonLexer
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName
 from visualpatchworld.program.program import Program
-from visualpatchworld.program.source import parts_of
 from visualpatchworld.report.record import InductionRecord
 
 
@@ -36,7 +35,7 @@ def coloured(program: Program) -> Markup:
 def constant_rows(induction: InductionRecord, domain: Domain) -> list[ConstantRow]:
     """The constants with unit, standard error and what the sketch says they are."""
     try:
-        meanings = {name: constant.doc for name, constant in parts_of(domain.family.named(induction.sketch)).constants.items()}
+        meanings = {name: constant.doc for name, constant in domain.family().named(induction.sketch).constants.items()}
     except UnknownName:
         meanings = {}  # a sketch that this version no longer has
     return [

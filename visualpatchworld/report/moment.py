@@ -40,7 +40,7 @@ class Moment:
 
 
 def moment(run: Run) -> Moment:
-    """The start of a held-out episode, or of a world set up anew where no episodes are kept."""
+    """The start of a test episode, or of a world set up anew where no episodes are kept."""
     world = run.domain.simulator(run.constants)
     try:
         world.set_state(for_tasks(run.traces.episodes)[0].engine_states[0])

@@ -17,6 +17,7 @@ from visualpatchworld.bench.tables import find_tables, make_table
 from visualpatchworld.errors import VpwError
 from visualpatchworld.output import write_text
 from visualpatchworld.report.page import REPORT, Written, data_url, render
+from visualpatchworld.report.sent import check_records
 
 LARGEST_DRAWING = 600_000  # bytes of a figure as lines; one with more of them is put in as a picture
 
@@ -33,6 +34,7 @@ class Item:
 
 def write_paper(folder: Path, out: Path | None = None, progress: Callable[[str], None] = lambda _: None) -> Written:
     """Write the page of all tables and figures from a folder of results; beside that folder when no place is named."""
+    check_records(folder)
     results = read_results(folder)
     if not results.results:
         raise NoResults(f"There are no results in '{folder}'; `vpw bench main --out DIR` computes some, then give --results DIR.")

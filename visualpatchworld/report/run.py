@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from visualpatchworld.bench.results import NoResults, Results, read_results
+from visualpatchworld.bench.results import NoResults, Results
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.program.program import BadProgram, Program, read_program
+from visualpatchworld.program.program import MOST_BYTES, BadProgram, Program, read_program
 from visualpatchworld.report.measured import Measured, measured_with
 from visualpatchworld.report.record import BadRecord, InductionRecord, read_induction
+from visualpatchworld.report.sent import LARGEST_EPISODES, LARGEST_JSON, NotSent, lies_in, sent, sent_results
 from visualpatchworld.simulator import Constants
+from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.episode import Traces
 from visualpatchworld.trace.read import read_traces
 
@@ -39,27 +40,27 @@ class Run:
 
     @cached_property
     def induction(self) -> InductionRecord:
-        return read_induction(self.folder / INDUCTION)
+        return read_induction(sent(self.folder, self.folder / INDUCTION, LARGEST_JSON))
 
     @cached_property
     def program(self) -> Program:
         """The program's text; a page shows it and foresees with it in the sandbox, but never runs it here."""
-        path = self.folder / PROGRAM
-        if not path.is_file():
+        path = sent(self.folder, self.folder / PROGRAM, MOST_BYTES)
+        if not path.exists():
             raise NoRun(f"There is no {PROGRAM}; `vpw run {self.domain.name} --out {self.name}` writes it.")
         return Program(read_program(path), Path(PROGRAM))
 
     @cached_property
     def traces(self) -> Traces:
-        path = self.folder / EPISODES
-        if not path.is_file():
+        path = sent(self.folder, self.folder / EPISODES, LARGEST_EPISODES)
+        if not path.exists():
             raise NoRun(f"There is no {EPISODES}; `vpw run {self.domain.name} --out {self.name}` collects episodes.")
         return read_traces(path, self.domain)
 
     @cached_property
     def results(self) -> Results:
         """The results of the folder that are of this domain."""
-        found = read_results(self.folder)
+        found = sent_results(self.folder)
         return replace(found, results=tuple(result for result in found.results if result.cell.domain == self.domain.name))
 
     @cached_property
@@ -77,7 +78,7 @@ class Run:
     def measured_as_it_stands(self) -> list[Measured]:
         try:
             return measured_with(self.results.results, self.program.hash)
-        except (NoRun, BadProgram):
+        except (NoRun, NotSent, BadProgram):
             return []  # there is no program to compare with
 
     @property
@@ -96,15 +97,16 @@ class Run:
 
     @property
     def films(self) -> list[Path]:
-        return sorted((self.folder / "films").glob("*.mp4"))
+        folder = self.folder / "films"
+        return sorted(folder.glob("*.mp4")) if lies_in(self.folder, folder) else []
 
     @property
     def seconds(self) -> dict[str, float]:
         """How long the stages took, as far as `vpw run` noted it."""
         try:
-            found = json.loads((self.folder / TIMINGS).read_text(encoding="utf-8"))
+            found = from_json(sent(self.folder, self.folder / TIMINGS, LARGEST_JSON).read_bytes())
             return {str(stage): float(value) for stage, value in found.items()}
-        except (OSError, ValueError, AttributeError, TypeError):
+        except (OSError, ValueError, AttributeError, TypeError, NotSent):
             return {}
 
 
@@ -120,7 +122,7 @@ def read_run(folder: Path) -> Run:
 
 def _domain_name(folder: Path) -> str | None:
     try:
-        return read_induction(folder / INDUCTION).domain
-    except BadRecord:
-        results = read_results(folder).results
+        return read_induction(sent(folder, folder / INDUCTION, LARGEST_JSON)).domain
+    except (BadRecord, NotSent):
+        results = sent_results(folder).results
         return results[0].cell.domain if results else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -21,6 +20,8 @@ from visualpatchworld.report.moment import moment
 from visualpatchworld.report.page import REPORT, Written, render
 from visualpatchworld.report.record import SettingsRecord
 from visualpatchworld.report.run import PROGRAM, Run, read_run
+from visualpatchworld.report.sent import LARGEST_JSON, NotSent, sent
+from visualpatchworld.strict_json import from_json
 
 Section = Callable[[Run], Any]
 
@@ -112,15 +113,16 @@ def _told(run: Run) -> Iterator[tuple[str, str]]:
         return
     yield "tasks", f"{cell.n} from {cell.source}, seed {cell.seed}, fingerprint {cell.tasks}"
     yield "planner", cell.planner
-    yield "measured with", ", ".join(f"{name} {value}" for name, value in _versions(run.results.folder / cell.file_name).items())
+    yield "measured with", ", ".join(f"{name} {value}" for name, value in _versions(run, cell.file_name).items())
 
 
-def _versions(path: Path) -> dict[str, str]:
+def _versions(run: Run, file_name: str) -> dict[str, str]:
     """What a results file says it was made with."""
     try:
+        path = sent(run.folder, run.results.folder / file_name, LARGEST_JSON)
         with path.open(encoding="utf-8") as file:
-            return dict(json.loads(file.readline())["versions"])
-    except (OSError, ValueError, KeyError, TypeError):
+            return dict(from_json(file.readline())["versions"])
+    except (OSError, ValueError, KeyError, TypeError, NotSent):
         return {}
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import time
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
+from visualpatchworld.input import read_bytes
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.tool.extractor import Extractor
 from visualpatchworld.scene.tool.part import Sighting
-from visualpatchworld.simulator import Constants
+from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
 from visualpatchworld.trace.collect import collect
 
 SAME_PX = 8.0  # an object that is reported so near to a true one is that one
+LARGEST = 1e6  # number of a state that could be anywhere near a picture; what is larger is not known
+MOST_BYTES = 2**31  # of pictures in a file, which are all held in memory
 RECENT = 4  # frames that a moment of an episode is read from
 
 
@@ -132,23 +137,34 @@ def moments_of_file(domain: Domain, path: Path) -> list[Moment]:
 
     A column may be named with `_` in place of `/`, and with `_rendered` where the picture shows another moment than the row.
     """
-    try:
-        with np.load(path) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, BadZipFile, EOFError):
-        raise BadTrace(f"'{path}' is not an .npz file that can be read.") from None
-    if "frames" not in arrays or arrays["frames"].ndim != 4 or len(arrays["frames"]) == 0:
-        raise BadTrace(f"'{path}' has no pictures in an array 'frames'; its arrays are {', '.join(arrays) or 'none'}.")
+    arrays = _read_arrays(path)
+    frames, shape = arrays.get("frames"), (FRAME_SIZE_PX, FRAME_SIZE_PX, 3)
+    if frames is None or frames.shape[1:] != shape or frames.dtype != np.uint8 or len(frames) == 0:
+        said = ", ".join(f"{name} {array.shape} of {array.dtype}" for name, array in arrays.items()) or "none"
+        raise BadTrace(f"'{path}' has no pictures in an array 'frames', (N, {', '.join(map(str, shape))}) of uint8; its arrays are {said}.")
     states = np.concatenate([_column(arrays, column.name, column.width) for column in domain.layout.state], axis=1)
     if np.isnan(states).all():
         names = ", ".join(column.name for column in domain.layout.state)
         raise BadTrace(f"'{path}' holds no state of '{domain.name}': it has none of the columns {names}.")
-    return [Moment(frame[None], None, state) for frame, state in zip(arrays["frames"], states, strict=True)]
+    return [Moment(frame[None], None, state) for frame, state in zip(frames, states, strict=True)]
+
+
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+    content = read_bytes(path, "file of pictures", BadTrace, most=MOST_BYTES)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            if sum(item.file_size for item in packed.infolist()) > MOST_BYTES:
+                raise BadTrace(f"'{path}' holds more than {MOST_BYTES} bytes; give fewer pictures at once.")
+        with np.load(io.BytesIO(content)) as file:
+            return {name: file[name] for name in file.files if file[name].dtype.kind in "biuf"}
+    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error):
+        raise BadTrace(f"'{path}' is not an .npz file of numbers that can be read.") from None
 
 
 def _column(arrays: dict[str, np.ndarray], name: str, width: int) -> np.ndarray:
     plain, rows = name.replace("/", "_"), len(arrays["frames"])
     for key in (f"{plain}_rendered", plain, name):
         if key in arrays and arrays[key].size == rows * width:
-            return arrays[key].reshape(rows, width).astype(np.float64)
+            values = arrays[key].reshape(rows, width).astype(np.float64)
+            return np.where(np.abs(values) < LARGEST, values, np.nan)
     return np.full((rows, width), np.nan)

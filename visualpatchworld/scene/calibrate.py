@@ -12,6 +12,8 @@ import numpy as np
 
 from visualpatchworld import __version__
 from visualpatchworld.domain import Domain, find_domains
+from visualpatchworld.errors import VpwError
+from visualpatchworld.input import read_text
 from visualpatchworld.output import make_folder, write_text
 from visualpatchworld.scene.tool.calibration import Calibration, Recording, calibrate, parse_calibration
 from visualpatchworld.scene.tool.extractor import Extractor
@@ -61,7 +63,10 @@ def calibration_path(domain: Domain, constants: Constants) -> Path:
 def _calibration(domain: Domain, constants: Constants) -> Calibration:
     path = calibration_path(domain, constants)
     if path.is_file():
-        return parse_calibration(path.read_text(encoding="utf-8"))
+        try:
+            return parse_calibration(read_text(path, "calibration", VpwError))
+        except VpwError as error:
+            raise VpwError(f"'{path}': {error}") from error
     calibration = fresh_calibration(domain, constants)
     make_folder(path.parent)
     write_text(path, calibration.text())

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import base64
+import io
+import struct
+import warnings
+import zlib
 from pathlib import Path
 
 import cv2
 import numpy as np
 from jaxtyping import UInt8
+from PIL import Image
 
 from visualpatchworld.errors import BadPicture
+from visualpatchworld.input import read_bytes
 from visualpatchworld.output import writing
+
+TOO_LARGE = (Image.DecompressionBombError, Image.DecompressionBombWarning)
 
 
 def read_picture(path: Path) -> UInt8[np.ndarray, "h w 3"]:
     """The picture in a file, in red, green and blue."""
+    content = read_bytes(path, "picture", BadPicture)
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise BadPicture(f"Cannot read the picture '{path}': {error.strerror}.") from None
-    decoded = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR) if content else None
-    if decoded is None:
-        raise BadPicture(f"'{path}' is not a picture that can be read; PNG and JPEG are.")
-    return np.ascontiguousarray(decoded[..., ::-1]).astype(np.uint8)
+        # Not OpenCV: of a picture that is cut short it makes one that is black below, and complains past us.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            decoded = Image.open(io.BytesIO(content), formats=("PNG", "JPEG")).convert("RGB")
+        return np.array(decoded, np.uint8)
+    except (OSError, SyntaxError, ValueError, EOFError, MemoryError, OverflowError, struct.error, zlib.error, *TOO_LARGE):
+        raise BadPicture(f"'{path}' is not a picture that can be read, or it is damaged; PNG and JPEG can be read.") from None
 
 
 def as_data_url(picture: UInt8[np.ndarray, "h w 3"]) -> str:

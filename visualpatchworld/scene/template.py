@@ -24,6 +24,8 @@ class SceneTemplate:
     length_unit: str
     near: float  # gap below which two objects nearly touch, in the length unit
     y_axis: Literal["up", "down"] = "up"
+    # Low and high corner of where an experimenter may put things; not needed where a border, walls or a base say it.
+    workspace: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     def graph(self, objects: Sequence[SceneObject], source: Source, *, step: int | None = None, notes: Sequence[str] = ()) -> SceneGraph:
         """A graph of these objects with their relations."""

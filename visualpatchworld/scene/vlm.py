@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from visualpatchworld.llm.client import Client, Reply
 from visualpatchworld.scene.picture import as_data_url
 from visualpatchworld.scene.schema import Direction, Metadata, Pose, Relation, SceneGraph, SceneObject
 from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.strict_json import from_json
 
 NUM_TRIES = 3  # of which all but the first tell the model what was wrong with its answer
 
@@ -113,15 +113,14 @@ def parsed(reply: Reply) -> Seen:
         raise BadGraph("the model refused to answer.")
     found = re.search(r"\{.*\}", reply.text, re.DOTALL)
     try:
-        content: Any = json.loads(found[0] if found else "")
-        return Seen.model_validate(content)
-    except json.JSONDecodeError:
-        cut = " (it was cut short)" if reply.finish == "length" else ""
-        raise BadGraph(f"it holds no JSON object{cut}.") from None
-    except (ValidationError, RecursionError) as error:
-        first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": "nested too deeply"}
+        return Seen.model_validate(from_json(found[0] if found else ""))
+    except ValidationError as error:
+        first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the answer"
         raise BadGraph(f"{where}: {first['msg'].lower()}.") from None
+    except ValueError:
+        cut = " (it was cut short)" if reply.finish == "length" else ""
+        raise BadGraph(f"it holds no JSON object{cut}.") from None
 
 
 def _image_part(picture: UInt8[np.ndarray, "h w 3"]) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from visualpatchworld.trace.episode import Episode
 def collect(domain: Domain, constants: Constants, *, episodes: int, seed: int, pixels: bool = False) -> Iterator[Episode]:
     """Episodes one by one; each has a seed of its own, so that none depends on those before it."""
     simulator = domain.simulator(constants)
-    for index, child in enumerate(np.random.SeedSequence(seed).spawn(episodes)):
-        yield record(domain, simulator, index, child, pixels=pixels)
+    seeds = np.random.SeedSequence(seed)
+    for index in range(episodes):
+        yield record(domain, simulator, index, seeds.spawn(1)[0], pixels=pixels)
 
 
 def record(domain: Domain, simulator: Simulator, index: int, seed: np.random.SeedSequence, *, pixels: bool) -> Episode:

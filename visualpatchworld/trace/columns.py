@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import h5py
@@ -11,6 +12,9 @@ from jaxtyping import Float, Int
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.trace.layout import Column
 
+ALWAYS_FINE = 64 * 2**20  # bytes of a column that need no proof
+MOST_PACKED = 1100  # times that compression makes a column smaller, at most
+LARGEST = 1e12  # number of a state or action; squares of larger ones leave single precision, and no world has them
 EPISODE_LABELS = ("ep_idx", "episode_idx")
 
 
@@ -53,10 +57,10 @@ def _check_agreement(found: dict[str, np.ndarray], path: Path, lengths: np.ndarr
 
 
 def _index_column(file: h5py.File, path: Path, name: str) -> np.ndarray:
-    values = np.asarray(_dataset(file, path, name)[()])
-    if values.dtype.kind not in "iu" or values.size == 0:
+    dataset = column_dataset(file, path, name)
+    if dataset.dtype.kind not in "iu" or dataset.size == 0:
         raise BadTrace(f"'{path}': '{name}' must hold whole numbers, at least one.")
-    return values.reshape(-1).astype(np.int64)
+    return np.asarray(dataset[()]).reshape(-1).astype(np.int64)
 
 
 def has_columns(file: h5py.File, columns: tuple[Column, ...]) -> bool:
@@ -70,7 +74,7 @@ def read_columns(file: h5py.File, path: Path, columns: tuple[Column, ...]) -> di
 
 
 def _read_column(file: h5py.File, path: Path, column: Column) -> np.ndarray:
-    dataset = _dataset(file, path, column.name)
+    dataset = column_dataset(file, path, column.name)
     width = int(np.prod(dataset.shape[1:]))
     if dataset.dtype.kind not in "fiu" or width != column.width:
         raise BadTrace(
@@ -80,11 +84,28 @@ def _read_column(file: h5py.File, path: Path, column: Column) -> np.ndarray:
     return dataset[()].reshape(-1, width).astype(np.float64)
 
 
-def _dataset(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
+def column_dataset(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
+    if _leads_away(file, name):
+        raise BadTrace(f"'{path}': '{name}' lies in another file; a trace file holds all its columns itself.")
     found = file.get(name)
-    if not isinstance(found, h5py.Dataset) or found.ndim == 0:
+    if not isinstance(found, h5py.Dataset) or not found.shape:
         raise BadTrace(f"'{path}' has no column '{name}'; its columns are {', '.join(_names(file)) or 'none'}.")
+    if found.external or found.is_virtual:
+        raise BadTrace(f"'{path}': '{name}' lies in another file; a trace file holds all its columns itself.")
+    size = found.dtype.itemsize * math.prod(found.shape)
+    if size > max(ALWAYS_FINE, MOST_PACKED * found.id.get_storage_size()):
+        raise BadTrace(f"'{path}': '{name}' says that it has the shape {found.shape}, but the file holds hardly any of it.")
     return found
+
+
+def _leads_away(file: h5py.File, name: str) -> bool:
+    """Whether a name, or a group on the way to it, is a link into another file."""
+    parts = name.split("/")
+    return any(
+        isinstance(file.get("/".join(parts[: i + 1]), getlink=True), h5py.ExternalLink)
+        for i in range(len(parts))
+        if "/".join(parts[:i]) in file or i == 0
+    )
 
 
 def _names(file: h5py.File) -> list[str]:
@@ -94,9 +115,10 @@ def _names(file: h5py.File) -> list[str]:
 
 
 def check_finite(path: Path, name: str, values: np.ndarray, lengths: np.ndarray) -> None:
-    """Every value is a number; the first that is not is named by episode and step."""
-    rows = np.flatnonzero(~np.isfinite(values).all(axis=-1))
+    """Every value is a number that can be calculated with; the first that is not is named by episode and step."""
+    rows = np.flatnonzero(~(np.abs(values) < LARGEST).all(axis=-1))
     if rows.size:
         starts = np.cumsum(lengths) - lengths
         episode = int(np.searchsorted(starts, rows[0], side="right")) - 1
-        raise BadTrace(f"'{path}': the {name} in row {rows[0]} (episode {episode}, step {rows[0] - starts[episode]}) is not finite.")
+        wrong = f"larger than {LARGEST:g}" if np.isfinite(values[rows[0]]).all() else "not finite"
+        raise BadTrace(f"'{path}': the {name} in row {rows[0]} (episode {episode}, step {rows[0] - starts[episode]}) is {wrong}.")

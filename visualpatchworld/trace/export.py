@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.tool.extractor import Extractor
 from visualpatchworld.scene.vlm import VlmExtractor
+from visualpatchworld.strict_json import to_json
 from visualpatchworld.trace.episode import Episode, Traces
 
 RECENT_FRAMES = 4  # from which velocities are read
@@ -21,7 +21,7 @@ def export(
 ) -> Iterator[str]:
     """One line per episode; a macro-action is exactly the `stride` raw actions between its two graphs."""
     for episode in traces.episodes:
-        yield json.dumps(_record(traces, domain, episode, view, stride, vlm, tool)) + "\n"
+        yield to_json(_record(traces, domain, episode, view, stride, vlm, tool)) + "\n"
 
 
 def check_view(domain: Domain, view: str) -> None:

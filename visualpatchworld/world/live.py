@@ -90,7 +90,7 @@ class LiveWorld(World):
             held: set[Power] = set(self._told_powers())
             if self._holds(by_place=False):
                 held.add("snapshot")
-            if any(self._choose_place(way) and self._holds(by_place=True) for way in range(self._place_ways)):
+            if any(self._can_choose(way) and self._holds(by_place=True) for way in range(self._place_ways)):
                 held.add("place")
             self._held, self._over = frozenset(held), True
             # Whoever asks in the middle of an episode finds it as it was.
@@ -196,6 +196,11 @@ class LiveWorld(World):
                     if not all(_same(*pair) for pair in zip(wanted, self._run(actions[lead:]), strict=True)):
                         return False
             return True
+        return False
+
+    def _can_choose(self, way: int) -> bool:
+        with suppress(Exception):
+            return self._choose_place(way)
         return False
 
     def _run(self, actions: list[np.ndarray]) -> list[np.ndarray]:

@@ -1,6 +1,6 @@
 """Slider: a puck on a rail with drag; what it does next is known in closed form."""
 
-from slider import look, policy, probes, scene, settings, simulator, sketches, task
+from slider import look, policy, scene, settings, simulator, task
 from visualpatchworld.domain import Domain
 
 DOMAIN = Domain(
@@ -18,8 +18,6 @@ DOMAIN = Domain(
     episode_steps=settings.EPISODE_STEPS,
     metrics=task.METRICS,
     quantities=task.QUANTITIES,
-    family=sketches.FAMILY,
-    probes=probes.probes,
     probe_tolerances=settings.PROBE_TOLERANCES,
     transition_tolerances=settings.TRANSITION_TOLERANCES,
     horizon=settings.HORIZON,

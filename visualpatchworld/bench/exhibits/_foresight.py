@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.bench.subject import Subject
-from visualpatchworld.induce.errors_by_horizon import predict
-from visualpatchworld.induce.windows import Windows
+from visualpatchworld.induction.errors_by_horizon import predict
+from visualpatchworld.induction.windows import Windows
 from visualpatchworld.program.sandbox_rollouts import sandboxed_rollouts
 
 MOST_AT_ONCE = 300  # sequences in one call of a sandboxed program, which has to end within its time limit
@@ -26,7 +26,7 @@ def foresight(subject: Subject) -> Iterator[Foresee]:
     program, space = subject.needed_program(), subject.domain.scene.state_space
     action_dim = subject.domain.layout.action.width
     if not subject.sandboxed:
-        checked = program.check(space, action_dim)
+        checked = program.check(space, action_dim).check_tracing(space, action_dim)
         yield lambda windows: predict(checked, windows)
         return
     with sandboxed_rollouts(program, space.names, action_dim) as rollouts:

@@ -1,4 +1,4 @@
-"""What the tool path sees in pictures of held-out episodes, against the oracle, with a few pictures to judge by eye."""
+"""What the tool path sees in pictures of test episodes, against the oracle, with a few pictures to judge by eye."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def measure(subject: Subject) -> Measured:
 
 
 def _moments(subject: Subject) -> Iterator[Moment]:
-    """Moments spread evenly over the held-out episodes, with the frames before each; drawn anew where the file has no pictures."""
+    """Moments spread evenly over the test episodes, with the frames before each; drawn anew where the file has no pictures."""
     world = subject.domain.simulator(subject.constants)
     places = [(episode, step) for episode in subject.held_out for step in range(len(episode))]
     for i in np.linspace(0, len(places) - 1, min(subject.frames, len(places))).astype(int):

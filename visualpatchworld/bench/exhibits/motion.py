@@ -10,14 +10,14 @@ from visualpatchworld.bench.exhibit import Measured
 from visualpatchworld.bench.exhibits._foresight import Foresee, foresight
 from visualpatchworld.bench.subject import Subject, plain
 from visualpatchworld.domain import Quantity
-from visualpatchworld.induce.windows import Windows
+from visualpatchworld.induction.windows import Windows
 from visualpatchworld.trace.episode import Episode
 
 OF = "program"
 
 
 def measure(subject: Subject) -> Measured:
-    """For every quantity, one-step displacements in the held-out episode in which it moves most.
+    """For every quantity, one-step displacements in the test episode in which it moves most.
 
     What moves only when touched moves most where it is touched most, so this is a contact episode where there is contact at all.
     """

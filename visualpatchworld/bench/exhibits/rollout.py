@@ -1,4 +1,4 @@
-"""How far open-loop rollouts stray from held-out episodes, step by step up to the planning horizon of the paper."""
+"""How far open-loop rollouts stray from test episodes, step by step up to the planning horizon of the paper."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from visualpatchworld.bench.exhibit import Measured
 from visualpatchworld.bench.exhibits._foresight import foresight
 from visualpatchworld.bench.subject import Subject, plain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.induce.windows import cut_windows
+from visualpatchworld.induction.windows import cut_windows
 
 OF = "program"
 HORIZON = 25
@@ -19,7 +19,7 @@ def measure(subject: Subject) -> Measured:
     """Mean, median and 90th percentile of every quantity after 1 to 25 steps; a rollout that is not finite counts as infinitely far off."""
     recordings = subject.recordings
     if max(len(recording.actions) for recording in recordings) < HORIZON:
-        raise VpwError(f"No held-out episode of '{subject.source}' has {HORIZON} steps; give --traces FILE.h5 with longer ones.")
+        raise VpwError(f"No test episode of '{subject.source}' has {HORIZON} steps; give --traces FILE.h5 with longer ones.")
     windows = cut_windows(recordings, HORIZON, NUM_WINDOWS, np.random.default_rng(subject.seed))
     with foresight(subject) as foresee:
         predicted = foresee(windows)

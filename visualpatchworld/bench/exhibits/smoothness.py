@@ -11,7 +11,7 @@ from visualpatchworld.bench.results import OFFSET
 from visualpatchworld.bench.subject import Subject, plain
 from visualpatchworld.bench.suite import MAIN_SEED
 from visualpatchworld.bench.task import draw_tasks
-from visualpatchworld.induce.windows import Windows
+from visualpatchworld.induction.windows import Windows
 from visualpatchworld.plan.task import Task
 from visualpatchworld.simulator import Simulator
 

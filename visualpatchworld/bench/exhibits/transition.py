@@ -8,14 +8,14 @@ from visualpatchworld.bench.exhibit import Measured
 from visualpatchworld.bench.exhibits._foresight import foresight
 from visualpatchworld.bench.film import ways_in
 from visualpatchworld.bench.subject import Subject, plain
-from visualpatchworld.induce.windows import Windows
+from visualpatchworld.induction.windows import Windows
 from visualpatchworld.trace.episode import Episode
 
 OF = "program"
 
 
 def measure(subject: Subject) -> Measured:
-    """The liveliest step of the first held-out episode."""
+    """The liveliest step of the first test episode."""
     domain, episode = subject.domain, subject.held_out[0]
     step = _liveliest(subject, episode)
     before, after, action = episode.states[step], episode.states[step + 1], episode.actions[step]

@@ -17,7 +17,7 @@ TITLE = "Predicted against true motion, summed step by step over a contact episo
 def figure(results: Results) -> Figure:
     """One panel per place in which something is pushed: the way so far, foreseen one step at a time by each method, and true."""
     quantities = load_quoted()["cases"].data["motion_quantities"]
-    exhibits = [exhibit for exhibit in results.exhibits_of("motion") if exhibit.domain in quantities]
+    exhibits = [exhibit for exhibit in results.exhibits_of("motion") if quantities.get(exhibit.domain) in exhibit.data["motion"]]
     if not exhibits:
         raise nothing(results, "motion", f"vpw exhibit motion DOMAIN --results {results.out}")
     looks = methods_of(exhibits)

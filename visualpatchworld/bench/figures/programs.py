@@ -88,7 +88,7 @@ def transition(data: Mapping[str, Any]) -> str:
     lines = [
         textwrap.fill(f"{name:<10}{text}", NOTE_COLUMNS, subsequent_indent=" " * 10, break_long_words=False) for name, text in rows.items()
     ]
-    return f"step {data['step']} of held-out episode {data['episode']}\n\n" + "\n".join(lines)
+    return f"step {data['step']} of test episode {data['episode']}\n\n" + "\n".join(lines)
 
 
 def _draw_picture(axis: Axes, exhibit: Exhibit) -> None:

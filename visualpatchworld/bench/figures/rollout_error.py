@@ -13,7 +13,7 @@ from visualpatchworld.bench.results import Results
 
 EXACT = 1e-9  # below this the scale is linear, so that 0 has a place
 POWERS = range(-9, 10, 3)
-TITLE = "Open-loop error against the number of steps, on held-out episodes"
+TITLE = "Open-loop error against the number of steps, on test episodes"
 
 
 def figure(results: Results) -> Figure:
@@ -23,7 +23,7 @@ def figure(results: Results) -> Figure:
         raise nothing(results, "rollouts", f"vpw exhibit rollout DOMAIN --results {results.out}")
     looks = methods_of(exhibits)
     places = [
-        (source, quantity, [exhibit for exhibit in exhibits if exhibit.source == source])
+        (source, quantity, [item for item in exhibits if item.source == source and quantity in item.data["rollout_error"]])
         for domain in domain_order([exhibit.domain for exhibit in exhibits])
         for source in dict.fromkeys(exhibit.source for exhibit in exhibits if exhibit.domain == domain)
         for quantity in next(exhibit for exhibit in exhibits if exhibit.source == source).data["rollout_error"]

@@ -17,7 +17,7 @@ def table(results: Results, quoted: Quoted) -> Table:
     where = [place for place in places(results, [quoted.data["domain"]]) if place.domain.name == quoted.data["domain"]]
     sections, everything = [], []
     for place in where:
-        forms = {sketch.name: sketch.name for sketch in place.domain.family.extra} | {"vpw": "chosen (level 1 + 2)"}
+        forms = {sketch.name: sketch.name for sketch in place.domain.family().extra} | {"vpw": "chosen (level 1 + 2)"}
         found = {title: find(results, place, Query(method=method, observe="oracle", score="induced")) for method, title in forms.items()}
         everything += found.values()
         sections.append(Section(f"Measured: {place.title}", tuple(_row(results, title, item, quoted) for title, item in found.items())))
@@ -47,14 +47,15 @@ def table(results: Results, quoted: Quoted) -> Table:
         notes=(
             *notes(results, everything, quoted, "ablation"),
             *lost_programs(results, everything),
-            f"{quantity}: mean open-loop error on held-out episodes after so many steps, with the median below or beside it.",
+            f"{quantity}: mean open-loop error on validation episodes after so many steps, with the median below or beside it.",
         ),
         measured=records(everything),
     )
 
 
 def _row(results: Results, title: str, item: Found, quoted: Quoted) -> tuple[Entry, ...]:
-    errors = induction_of(results, item).get("rollout_error", {}).get(quoted.data["quantity"], {})
-    found = [errors.get(str(steps)) for steps in quoted.data["horizons"].values()]
-    told = [Entry(f"{error['mean']:.3g}", f"median {error['median']:.2g}") if error else Entry(MISSING) for error in found]
+    induction = induction_of(results, item)
+    errors = {} if induction is None else induction.rollout_error.get(quoted.data["quantity"], {})
+    found = [errors.get(steps) for steps in quoted.data["horizons"].values()]
+    told = [Entry(f"{error.mean:.3g}", f"median {error.median:.2g}") if error else Entry(MISSING) for error in found]
     return (words(title), *told, item.score(), item.unsolved())

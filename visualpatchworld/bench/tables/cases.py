@@ -79,7 +79,7 @@ def _query(method: str, exhibit: Exhibit | None) -> Query:
 
 
 def _stray(exhibit: Exhibit | None, case: Mapping[str, Any]) -> Entry:
-    if exhibit is None:
+    if exhibit is None or case["quantity"] not in exhibit.data["rollout_error"]:
         return Entry(MISSING)
     errors = exhibit.data["rollout_error"][case["quantity"]]
     first = {name: errors[name][: case["steps"]] for name in ("mean", "median")}
@@ -90,7 +90,7 @@ def _stray(exhibit: Exhibit | None, case: Mapping[str, Any]) -> Entry:
 
 
 def _moved(exhibit: Exhibit | None, case: Mapping[str, Any]) -> tuple[Entry, Entry]:
-    if exhibit is None:
+    if exhibit is None or case["quantity"] not in exhibit.data["motion"]:
         return Entry(MISSING), Entry(MISSING)
     motion = exhibit.data["motion"][case["quantity"]]
     lost = f"{motion['not_finite']} steps not finite" if motion["not_finite"] else ""
@@ -99,9 +99,9 @@ def _moved(exhibit: Exhibit | None, case: Mapping[str, Any]) -> tuple[Entry, Ent
 
 def _readings(open_loop: Mapping[str, Any], motion: Mapping[str, Any], first: str, second: str) -> list[str]:
     return [
-        f"{first}: mean of {open_loop['quantity']} over the first {open_loop['steps']} steps of rollouts on held-out episodes; the median, "
+        f"{first}: mean of {open_loop['quantity']} over the first {open_loop['steps']} steps of rollouts on test episodes; the median, "
         "averaged likewise, stands below or beside it.",
-        f"{second}: displacements foreseen one step ahead from the true state, summed over the held-out episode in which "
+        f"{second}: displacements foreseen one step ahead from the true state, summed over the test episode in which "
         f"{motion['quantity']} changes most; the paper does not say which episode it took.",
     ]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from visualpatchworld.bench.found import Found, find
+from visualpatchworld.bench.induction_record import InductionRecord
 from visualpatchworld.bench.quoted import Quoted
 from visualpatchworld.bench.results import Query, Results, places
 from visualpatchworld.bench.table import MISSING, Column, Entry, Section, Table, quote, words
@@ -39,20 +39,20 @@ def table(results: Results, quoted: Quoted) -> Table:
     )
 
 
-def induction_of(results: Results, item: Found) -> Mapping[str, Any]:
+def induction_of(results: Results, item: Found) -> InductionRecord | None:
     """The induction that wrote the measured program; where none was measured, that of its method from the domain's own episodes."""
-    own = [induction for induction in results.inductions if induction["domain"] == item.place.domain.name]
+    own = [induction for induction in results.inductions if induction.domain == item.place.domain.name]
     if item.parts:
-        own = [induction for induction in own if induction["program_hash"] == item.parts[0].cell.program]
+        own = [induction for induction in own if induction.program_hash == item.parts[0].cell.program]
     else:
         # Forms that were chosen by experiments have candidates; those that were named have none.
         chosen = item.query.method == "vpw"
         own = [
             induction
             for induction in own
-            if item.place.first and bool(induction["candidates"]) == chosen and (chosen or induction["sketch"] == item.query.method)
+            if item.place.first and bool(induction.candidates) == chosen and (chosen or induction.sketch == item.query.method)
         ]
-    return own[0] if own else {}
+    return own[0] if own else None
 
 
 def lost_programs(results: Results, found: Sequence[Found]) -> list[str]:
@@ -65,14 +65,15 @@ def lost_programs(results: Results, found: Sequence[Found]) -> list[str]:
     ]
 
 
-def _row(item: Found, induction: Mapping[str, Any], quoted: Quoted) -> tuple[Entry, ...]:
+def _row(item: Found, induction: InductionRecord | None, quoted: Quoted) -> tuple[Entry, ...]:
     paper = quoted.row(domain=item.place.domain.name) if item.place.first else {}
-    candidate = next((row for row in induction.get("candidates", ()) if row["sketch"] == induction["sketch"]), None)
+    tried = () if induction is None else induction.candidates
+    candidate = next((row for row in tried if induction and row.sketch == induction.sketch), None)
     return (
         words(item.place.title),
-        words(induction.get("sketch", MISSING).replace("+", " + ")),
+        words(induction.sketch.replace("+", " + ") if induction else MISSING),
         quote(paper.get("recovered")),
-        Entry(f"{candidate['explained']} of {candidate['probes']}" if candidate else MISSING),
+        Entry(f"{candidate.explained} of {candidate.probes}" if candidate else MISSING),
         item.score(),
         item.unsolved(),
         quote(paper.get("success")),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from visualpatchworld.bench.found import Found, find
 from visualpatchworld.bench.quoted import Quoted
 from visualpatchworld.bench.results import Query, Results, condition_title, places
@@ -19,7 +17,7 @@ def table(results: Results, quoted: Quoted) -> Table:
     where = [place for place in places(results, [name]) if place.domain.name == name]
     domain = where[0].domain
     metrics = list(domain.metrics)
-    planners = [domain.planner.title, replace(domain.planner, horizon=coarse, execute=coarse).title]
+    planners = [domain.planner.title, domain.planner.looking(coarse).title]
     sections, everything = [], []
     for place in where:
         for planner in planners:

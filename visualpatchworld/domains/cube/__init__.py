@@ -1,7 +1,7 @@
 """Cube: a robot arm that picks up a block and puts it elsewhere."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.cube import look, policy, probes, scene, settings, simulator, sketches, task
+from visualpatchworld.domains.cube import look, policy, scene, settings, simulator, task
 
 DOMAIN = Domain(
     name="cube",
@@ -18,8 +18,6 @@ DOMAIN = Domain(
     episode_steps=settings.EPISODE_STEPS,
     metrics=task.METRICS,
     quantities=task.QUANTITIES,
-    family=sketches.FAMILY,
-    probes=probes.probes,
     probe_tolerances=settings.PROBE_TOLERANCES,
     transition_tolerances=settings.TRANSITION_TOLERANCES,
     horizon=settings.HORIZON,

@@ -15,7 +15,8 @@ def objects(constants: CubeConstants) -> tuple[SceneObject, ...]:
     )
 
 
-SCENE = SceneTemplate(domain="cube", state_space=STATE_SPACE, objects=objects, length_unit="m", near=0.03)
+WORKSPACE_M = ((0.3, -0.3, 0.02), (0.55, 0.3, 0.3))  # the table before the arm; lower, the fingers touch it
+SCENE = SceneTemplate(domain="cube", state_space=STATE_SPACE, objects=objects, length_unit="m", near=0.03, workspace=WORKSPACE_M)
 CONTACT = Column("proprio/gripper_contact", 1)
 LAYOUT = TraceLayout(
     engine_state=(

@@ -1,6 +1,6 @@
 """Tuned values of Cube, each with its reason."""
 
-from visualpatchworld.plan.planner import Shooting
+from visualpatchworld.plan.shooting import Shooting
 
 EPISODE_STEPS = 200  # as upstream's episodes
 
@@ -14,5 +14,5 @@ PROBE_TOLERANCES = {"effector_m": 0.015, "block_m": 0.02}
 TRANSITION_TOLERANCES = {"effector_m": 0.002, "block_m": 0.002}
 
 # The paper's library: 400 macros of 5 actions from the training episodes, the best executed to its end.
-PLANNER = Shooting(macros=400, horizon=5, execute=5)
+PLANNER = Shooting(macros=400, horizon=5, replan_every=5)
 BUDGET_PER_OFFSET = 4  # steps allowed for each step that lies between start and goal; the paper allows 100 for 25

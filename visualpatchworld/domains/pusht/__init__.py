@@ -1,7 +1,7 @@
 """PushT: a disc pushes a T-shaped block, which moves only while it is pushed."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.pusht import look, policy, probes, scene, settings, simulator, sketches, task
+from visualpatchworld.domains.pusht import look, policy, scene, settings, simulator, task
 
 DOMAIN = Domain(
     name="pusht",
@@ -18,8 +18,6 @@ DOMAIN = Domain(
     episode_steps=settings.EPISODE_STEPS,
     metrics=task.METRICS,
     quantities=task.QUANTITIES,
-    family=sketches.FAMILY,
-    probes=probes.probes,
     probe_tolerances=settings.PROBE_TOLERANCES,
     transition_tolerances=settings.TRANSITION_TOLERANCES,
     horizon=settings.HORIZON,

@@ -64,7 +64,7 @@ def _outline(constants: PushTConstants, rng: np.random.Generator, *, num_points:
     """Points drawn evenly from the outline, corners included, with the direction inwards; edges inside the block do not count."""
     boxes = block_boxes(constants)
     starts, ends = boxes.reshape(-1, 2), np.roll(boxes, -1, axis=1).reshape(-1, 2)
-    middles = np.repeat(boxes.mean(axis=1), 4, axis=0)
+    middles = np.repeat(boxes.mean(axis=1), boxes.shape[1], axis=0)
     lengths = np.linalg.norm(ends - starts, axis=1)
     points, inwards = [], []
     while len(points) < num_points:

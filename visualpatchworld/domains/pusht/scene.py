@@ -1,6 +1,6 @@
 """What a PushT scene shows: the agent, the block and the four walls."""
 
-from visualpatchworld.domains.pusht.simulator import STATE_SPACE, WALL_RADIUS_PX, WALLS_PX, PushTConstants, block_boxes
+from visualpatchworld.domains.pusht.simulator import STATE_SPACE, WALL_RADIUS_PX, WALLS_PX, PushTConstants, block_boxes, disc_radius
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
 from visualpatchworld.scene.template import SceneTemplate
 from visualpatchworld.trace.layout import Column, TraceLayout
@@ -9,9 +9,11 @@ from visualpatchworld.trace.layout import Column, TraceLayout
 def objects(constants: PushTConstants) -> tuple[SceneObject, ...]:
     """The disc, the block it pushes, and the walls; a wall's segment is given from its middle."""
     polygons = tuple(tuple((float(x), float(y)) for x, y in box) for box in block_boxes(constants))
+    radius = disc_radius(constants)
+    outline = Geometry(polygons=polygons) if radius is None else Geometry(radius=radius)
     return (
         SceneObject(name="agent", kind="agent", geometry=Geometry(radius=constants.agent_radius)),
-        SceneObject(name="block", kind="block", geometry=Geometry(polygons=polygons), attributes={"shape": constants.block_shape}),
+        SceneObject(name="block", kind="block", geometry=outline, attributes={"shape": constants.block_shape}),
         *(_wall(side, start, end) for side, (start, end) in WALLS_PX.items()),
     )
 

@@ -1,6 +1,6 @@
 """Tuned values of PushT, each with its reason."""
 
-from visualpatchworld.plan.planner import CEM
+from visualpatchworld.plan.cem import CEM
 
 EPISODE_STEPS = 125  # four or five pushes with the ways between them; human demonstrations have about as many
 
@@ -14,5 +14,5 @@ TRANSITION_TOLERANCES = {"agent_px": 1.0, "block_px": 1.0, "angle_rad": 0.0175}
 
 # The paper's budget: 600 samples, 15 rounds, 5 blocks of 5 actions, all executed. There are several sides to push from: a wide
 # first draw and a share of each spread kept for the next round keep the search from settling on the first that helps.
-PLANNER = CEM(samples=600, iterations=15, elites=60, horizon=25, execute=25, spread=1.0, keep=0.3)
+PLANNER = CEM(samples=600, iterations=15, elites=60, horizon=25, replan_every=25, init_std=1.0, smoothing=0.3)
 BUDGET_PER_OFFSET = 2  # steps allowed for each step that lies between start and goal

@@ -49,6 +49,9 @@ BOXES: dict[str, tuple[tuple[float, float, float, float], ...]] = {
     "small_tee": ((-1.5, 0, 1.5, 1), (-0.5, 1, 0.5, 2)),
     "+": ((-1.5, -0.5, 1.5, 0.5), (-0.5, 0.5, 0.5, 1.5), (-0.5, -1.5, 0.5, -0.5)),
 }
+# Corners of a round outline count for drawing and walking around it; contact takes it to be round.
+ROUND_CORNERS = {"hexagon": 6, "disc": 24}
+ROUND_RADIUS = 1.5  # in units of the block's scale
 COUNTED_AS_FIRST = ("T", "+")  # upstream gives every box of these shapes the moment of the first one
 
 AGENT_COLOR = (65, 105, 225)
@@ -68,7 +71,7 @@ class PushTConstants(Constants):
     reach: float = constant(100.0, "px", "distance of the target at full action", low=1.0, high=300.0)
     agent_radius: float = constant(15.0, "px", "agent radius", low=2.0, high=60.0)
     block_scale: float = constant(30.0, "px", "width of the block's bars", low=8.0, high=60.0)
-    block_shape: Literal["T", "L", "Z", "square", "I", "small_tee", "+"] = constant("T", "", "shape of the block")
+    block_shape: Literal["T", "L", "Z", "square", "I", "small_tee", "+", "hexagon", "disc"] = constant("T", "", "shape of the block")
     moment: float = constant(1.0, "x nominal", "factor on the block's moment of inertia", low=0.05, high=20.0)
     substeps: int = constant(10, "", "physics steps of 0.01 s in one step", low=1, high=50)
     friction: float = constant(0.0, "", "friction coefficient of every contact", low=0.0, high=2.0)
@@ -179,11 +182,7 @@ def build(constants: PushTConstants) -> tuple[pymunk.Space, pymunk.Body, pymunk.
     walls = [pymunk.Segment(space.static_body, start, end, WALL_RADIUS_PX) for start, end in WALLS_PX.values()]
     agent = pymunk.Body(body_type=pymunk.Body.KINEMATIC)
     disc = pymunk.Circle(agent, constants.agent_radius)
-    boxes = [[(float(x), float(y)) for x, y in box] for box in block_boxes(constants)]
-    counted = [boxes[0]] * len(boxes) if constants.block_shape in COUNTED_AS_FIRST else boxes
-    block = pymunk.Body(1.0, constants.moment * sum(pymunk.moment_for_poly(1.0, box) for box in counted))
-    parts = [pymunk.Poly(block, box) for box in boxes]
-    block.center_of_gravity = sum((part.center_of_gravity for part in parts), pymunk.Vec2d.zero()) / len(parts)
+    block, parts = build_block(constants)
     for shape in (*walls, disc, *parts):
         shape.friction = math.sqrt(constants.friction)  # a contact multiplies the values of its two shapes
     for part in parts:
@@ -192,8 +191,30 @@ def build(constants: PushTConstants) -> tuple[pymunk.Space, pymunk.Body, pymunk.
     return space, agent, block
 
 
-def block_boxes(constants: PushTConstants) -> Float[np.ndarray, "boxes 4 2"]:
-    """The corners of the block's boxes in its own frame."""
+def build_block(constants: PushTConstants) -> tuple[pymunk.Body, list[pymunk.Shape]]:
+    """The block and the convex shapes that it is made of."""
+    radius = disc_radius(constants)
+    if radius is not None:
+        block = pymunk.Body(1.0, constants.moment * pymunk.moment_for_circle(1.0, 0.0, radius))
+        return block, [pymunk.Circle(block, radius)]
+    boxes = [[(float(x), float(y)) for x, y in box] for box in block_boxes(constants)]
+    counted = [boxes[0]] * len(boxes) if constants.block_shape in COUNTED_AS_FIRST else boxes
+    block = pymunk.Body(1.0, constants.moment * sum(pymunk.moment_for_poly(1.0, box) for box in counted))
+    parts: list[pymunk.Shape] = [pymunk.Poly(block, box) for box in boxes]
+    block.center_of_gravity = sum((part.center_of_gravity for part in parts), pymunk.Vec2d.zero()) / len(parts)
+    return block, parts
+
+
+def disc_radius(constants: PushTConstants) -> float | None:
+    """The radius of a block that is a disc."""
+    return ROUND_RADIUS * constants.block_scale if constants.block_shape == "disc" else None
+
+
+def block_boxes(constants: PushTConstants) -> Float[np.ndarray, "parts corners 2"]:
+    """The corners of the block's convex parts in its own frame."""
+    if constants.block_shape in ROUND_CORNERS:
+        angles = np.arange(ROUND_CORNERS[constants.block_shape]) * 2 * math.pi / ROUND_CORNERS[constants.block_shape]
+        return ROUND_RADIUS * constants.block_scale * np.stack([np.cos(angles), np.sin(angles)], axis=-1)[None]
     corners = [((left, bottom), (right, bottom), (right, top), (left, top)) for left, top, right, bottom in BOXES[constants.block_shape]]
     return constants.block_scale * np.array(corners, dtype=np.float64)
 
@@ -209,9 +230,15 @@ def gap_to_block(points: Float[np.ndarray, "*B 2"], pose: Float[np.ndarray, " 3"
     cos, sin = math.cos(pose[2]), math.sin(pose[2])
     local = (np.asarray(points) - np.asarray(pose[:2])) @ np.array([[cos, -sin], [sin, cos]])
     boxes = block_boxes(constants)
-    middles, halves = boxes.mean(axis=1), np.ptp(boxes, axis=1) / 2
-    outside = np.maximum(np.abs(local[..., None, :] - middles) - halves, 0.0)
-    return np.linalg.norm(outside, axis=-1).min(axis=-1)
+    if constants.block_shape not in ROUND_CORNERS:
+        middles, halves = boxes.mean(axis=1), np.ptp(boxes, axis=1) / 2
+        outside = np.maximum(np.abs(local[..., None, :] - middles) - halves, 0.0)
+        return np.linalg.norm(outside, axis=-1).min(axis=-1)
+    starts, edges = boxes[0], np.roll(boxes[0], -1, axis=0) - boxes[0]
+    away = local[..., None, :] - starts
+    along = np.clip((away * edges).sum(axis=-1) / (edges**2).sum(axis=-1), 0.0, 1.0)
+    inside = (edges[:, 0] * away[..., 1] - edges[:, 1] * away[..., 0] >= 0).all(axis=-1)
+    return np.where(inside, 0.0, np.linalg.norm(away - along[..., None] * edges, axis=-1).min(axis=-1))
 
 
 def sample_state(constants: PushTConstants, rng: np.random.Generator) -> Float[np.ndarray, " S"]:

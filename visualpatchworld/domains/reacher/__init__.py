@@ -1,7 +1,7 @@
 """Reacher: a two-link arm that torques drive in a plane."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.reacher import look, policy, probes, scene, settings, simulator, sketches, task
+from visualpatchworld.domains.reacher import look, policy, scene, settings, simulator, task
 
 DOMAIN = Domain(
     name="reacher",
@@ -18,12 +18,11 @@ DOMAIN = Domain(
     episode_steps=settings.EPISODE_STEPS,
     metrics=task.METRICS,
     quantities=task.QUANTITIES,
-    family=sketches.FAMILY,
-    probes=probes.probes,
     probe_tolerances=settings.PROBE_TOLERANCES,
     transition_tolerances=settings.TRANSITION_TOLERANCES,
     horizon=settings.HORIZON,
     cost=task.cost,
     planner=settings.PLANNER,
     budget_per_offset=settings.BUDGET_PER_OFFSET,
+    variant=scene.of_links,
 )

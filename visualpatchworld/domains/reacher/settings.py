@@ -1,6 +1,6 @@
 """Tuned values of Reacher, each with its reason."""
 
-from visualpatchworld.plan.planner import CEM
+from visualpatchworld.plan.cem import CEM
 
 EPISODE_STEPS = 200  # as upstream's episodes
 
@@ -14,5 +14,5 @@ HORIZON = 12  # steps that programs are fitted to foresee: the planner's
 TRANSITION_TOLERANCES = {"finger_m": 0.0025, "q_rad": 0.0025}
 
 # The paper's frame-level planner: one step ahead, executed, and again; the first draw covers all torques.
-PLANNER = CEM(samples=300, iterations=10, elites=30, horizon=1, execute=1, spread=0.7)
+PLANNER = CEM(samples=300, iterations=10, elites=30, horizon=1, replan_every=1, init_std=0.7)
 BUDGET_PER_OFFSET = 2  # steps allowed for each step that lies between start and goal

@@ -15,21 +15,23 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.domains.reacher import task
+from visualpatchworld.errors import BadConstant
 from visualpatchworld.graphics import Camera, Rollout, mujoco
 from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
 
 # Joint angles count full turns, as the engine and the success test do, so they have no period.
-STATE_SPACE = StateSpace(
-    (
-        StateField("shoulder", "rad", "upper_arm.pose.angle"),
-        StateField("wrist", "rad", "forearm.pose.angle"),
-        StateField("shoulder_velocity", "rad/s", "upper_arm.velocity.spin"),
-        StateField("wrist_velocity", "rad/s", "forearm.velocity.spin"),
-        StateField("finger_x", "m", "finger.pose.x"),
-        StateField("finger_y", "m", "finger.pose.y"),
-    )
-)
+JOINTS = {2: {"shoulder": "upper_arm", "wrist": "forearm"}, 3: {"shoulder": "upper_arm", "elbow": "forearm", "wrist": "hand"}}
+
+
+def state_space(links: int) -> StateSpace:
+    """The state of an arm of so many links: a joint turns the link that it is listed with."""
+    angles = [StateField(joint, "rad", f"{link}.pose.angle") for joint, link in JOINTS[links].items()]
+    speeds = [StateField(f"{joint}_velocity", "rad/s", f"{link}.velocity.spin") for joint, link in JOINTS[links].items()]
+    return StateSpace((*angles, *speeds, StateField("finger_x", "m", "finger.pose.x"), StateField("finger_y", "m", "finger.pose.y")))
+
+
+STATE_SPACE = state_space(2)
 
 LINK_RADIUS_M = 0.01
 SUBSTEPS = 2
@@ -43,9 +45,11 @@ class ReacherConstants(Constants):
     """The arm, its motors, and what kind of mechanics it follows."""
 
     link1: float = constant(0.12, "m", "length of the upper arm", low=0.04, high=0.25)
-    link2: float = constant(0.12, "m", "length from the wrist to the fingertip", low=0.04, high=0.25)
+    link2: float = constant(0.12, "m", "length of the second link, to the fingertip where it is the last", low=0.04, high=0.25)
+    links: int = constant(2, "", "links of the arm; the joint between two links is limited", low=2, high=3)
+    link3: float = constant(0.08, "m", "length of a third link", low=0.04, high=0.25)
     density: float = constant(1000.0, "kg/m^3", "density of the links and the finger", low=10.0, high=1e5)
-    damping: float = constant(0.01, "N m s/rad", "damping of both joints", low=1e-4, high=1.0)
+    damping: float = constant(0.01, "N m s/rad", "damping of the joints", low=1e-4, high=1.0)
     gear: float = constant(0.05, "N m", "torque at full action", low=1e-3, high=1.0)
     wrist_limit: float = constant(160.0, "deg", "how far the wrist bends either way", low=10.0, high=179.0)
     finger_speed: float = constant(0.5, "m/s", "speed of the fingertip at full action, in cartesian space only", low=0.01, high=5.0)
@@ -55,13 +59,16 @@ class ReacherConstants(Constants):
 
 
 class Reacher(Simulator):
-    """The engine state is two joint angles and two joint velocities."""
+    """The engine state is the joint angles and the joint velocities."""
 
     state_space = STATE_SPACE
     action_dim = 2
     constants: ReacherConstants
 
     def __init__(self, constants: ReacherConstants = ReacherConstants(), render_mode: str | None = "rgb_array"):
+        if constants.links != 2 and constants.space == "cartesian":
+            raise BadConstant("Only an arm of two links has its fingertip driven in cartesian space.")
+        self.state_space, self.action_dim = state_space(constants.links), constants.links  # pyright: ignore[reportIncompatibleVariableOverride]
         super().__init__(constants, render_mode)
         self._model = build_model(constants)
         self._data = mujoco.MjData(self._model)
@@ -78,17 +85,18 @@ class Reacher(Simulator):
         return np.concatenate([self._data.qpos, self._data.qvel])
 
     def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
-        self._data.qpos, self._data.qvel = engine_state[:2], engine_state[2:]
+        self._data.qpos, self._data.qvel = np.split(np.asarray(engine_state), 2)
 
     def observe(self) -> Float[np.ndarray, " S"]:
         return with_finger(self.get_state(), self.constants)
 
     def place(self, state: Float[np.ndarray, " S"]) -> None:
-        self.set_state(state[:4])
+        self.set_state(state[:-2])
 
     def sample_start(self, rng: np.random.Generator) -> None:
         bend = bend_limit(self.constants)
-        self.set_state(np.array([rng.uniform(-np.pi, np.pi), rng.uniform(-bend, bend), 0.0, 0.0]))
+        bends = rng.uniform(-bend, bend, self.constants.links - 1)
+        self.set_state(np.array([rng.uniform(-np.pi, np.pi), *bends, *np.zeros(self.constants.links)]))
 
     def advance(self, action: Float[np.ndarray, " A"]) -> None:
         if self._has_torques:
@@ -137,13 +145,19 @@ def build_model(constants: ReacherConstants) -> mujoco.MjModel:
     spec.delete(spec.geom("target"))
     spec.geom("arm").fromto = [0, 0, 0, constants.link1, 0, 0]
     spec.body("hand").pos = [constants.link1, 0, 0]
-    # The forearm's round end leaves room for the finger's ball.
-    spec.geom("hand").fromto = [0, 0, 0, constants.link2 - 2 * LINK_RADIUS_M, 0, 0]
-    spec.body("finger").pos = [constants.link2, 0, 0]
-    for name in ("arm", "hand", "finger"):
-        spec.geom(name).density = constants.density
-    spec.joint("wrist").range = [-constants.wrist_limit, constants.wrist_limit]
-    spec.joint("wrist").limited = constants.limits == "wrist"
+    if constants.links == 3:
+        _add_link(spec, constants)
+    else:
+        # The last link's round end leaves room for the finger's ball.
+        spec.geom("hand").fromto = [0, 0, 0, constants.link2 - 2 * LINK_RADIUS_M, 0, 0]
+        spec.body("finger").pos = [constants.link2, 0, 0]
+    for geom in spec.geoms:
+        if geom.name in ("arm", "hand", "third", "finger"):
+            geom.density = constants.density
+    for joint in spec.joints:
+        if joint.name != "shoulder":
+            joint.range = [-constants.wrist_limit, constants.wrist_limit]
+            joint.limited = constants.limits == "wrist"
     # Without a warm start the next step depends on the engine state alone, so that a restored state goes on exactly.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_WARMSTART
     model = spec.compile()
@@ -152,27 +166,47 @@ def build_model(constants: ReacherConstants) -> mujoco.MjModel:
     return model
 
 
+def _add_link(spec: mujoco.MjSpec, constants: ReacherConstants) -> None:
+    """A third link beyond the second one, with the finger at its end."""
+    spec.geom("hand").fromto = [0, 0, 0, constants.link2, 0, 0]
+    spec.delete(spec.body("finger"))
+    body = spec.body("hand").add_body(name="third", pos=[constants.link2, 0, 0])
+    kind, size = mujoco.mjtGeom, [LINK_RADIUS_M, 0, 0]
+    end = [0, 0, 0, constants.link3 - 2 * LINK_RADIUS_M, 0, 0]
+    body.add_geom(name="third", type=kind.mjGEOM_CAPSULE, fromto=end, size=size, material="self")
+    body.add_joint(name="third", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1])
+    finger = body.add_body(name="finger", pos=[constants.link3, 0, 0])
+    finger.add_geom(name="finger", type=kind.mjGEOM_SPHERE, size=size, material="effector")
+    motor = spec.add_actuator(name="third", target="third", trntype=mujoco.mjtTrn.mjTRN_JOINT)
+    motor.set_to_motor()
+    motor.ctrlrange, motor.ctrllimited = [-1, 1], True
+
+
+def lengths(constants: ReacherConstants) -> tuple[float, ...]:
+    """Of the links, from the base on."""
+    return (constants.link1, constants.link2, constants.link3)[: constants.links]
+
+
 def bend_limit(constants: ReacherConstants) -> float:
     """How far the wrist bends either way, in radians."""
     return np.radians(constants.wrist_limit) if constants.limits == "wrist" else np.pi
 
 
-def finger_position(joints: Float[np.ndarray, "*B 2"], constants: ReacherConstants) -> Float[np.ndarray, "*B 2"]:
+def finger_position(joints: Float[np.ndarray, "*B J"], constants: ReacherConstants) -> Float[np.ndarray, "*B 2"]:
     """Forward kinematics."""
-    upper, whole = joints[..., 0], joints.sum(axis=-1)
-    x = constants.link1 * np.cos(upper) + constants.link2 * np.cos(whole)
-    y = constants.link1 * np.sin(upper) + constants.link2 * np.sin(whole)
+    angles = np.cumsum(joints, axis=-1)
+    x, y = (sum(length * turn(angles[..., i]) for i, length in enumerate(lengths(constants))) for turn in (np.cos, np.sin))
     return np.stack([x, y], axis=-1)
 
 
 def with_finger(arm: Float[np.ndarray, "*B E"], constants: ReacherConstants) -> Float[np.ndarray, "*B S"]:
     """Joint angles and velocities, followed by where the finger is."""
-    return np.concatenate([arm, finger_position(arm[..., :2], constants)], axis=-1)
+    return np.concatenate([arm, finger_position(arm[..., : constants.links], constants)], axis=-1)
 
 
 def move(arm: Float[np.ndarray, "*B E"], action: Float[np.ndarray, "*B A"], constants: ReacherConstants) -> Float[np.ndarray, "*B E"]:
     """One step of the mechanics that no torque drives: velocities follow the action at once."""
-    joints = arm[..., :2]
+    joints = arm[..., : constants.links]
     if constants.space == "cartesian":
         finger = finger_position(joints, constants) + constants.finger_speed * STEP_S * action
         moved = reach(finger, joints, constants)
@@ -181,7 +215,7 @@ def move(arm: Float[np.ndarray, "*B E"], action: Float[np.ndarray, "*B A"], cons
         moved = joints + constants.gear / constants.damping * STEP_S * action
         if constants.limits == "wrist":
             bend = bend_limit(constants)
-            moved[..., 1] = np.clip(moved[..., 1], -bend, bend)
+            moved[..., 1:] = np.clip(moved[..., 1:], -bend, bend)
     return np.concatenate([moved, (moved - joints) / STEP_S], axis=-1)
 
 

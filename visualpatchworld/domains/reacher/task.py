@@ -6,8 +6,7 @@ import numpy as np
 
 SUCCESS_M = 0.05
 SUCCESS_RAD = 0.05
-JOINTS = slice(0, 2)
-FINGER = slice(4, 6)
+FINGER = slice(-2, None)
 
 
 def finger_m(state: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -16,8 +15,9 @@ def finger_m(state: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def q_rad(state: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The larger of the two joints' differences, without wrapping."""
-    return np.abs(state[..., JOINTS] - other[..., JOINTS]).max(axis=-1)
+    """The largest of the joints' differences, without wrapping."""
+    joints = slice(0, (state.shape[-1] - 2) // 2)  # as many speeds follow, and the fingertip
+    return np.abs(state[..., joints] - other[..., joints]).max(axis=-1)
 
 
 def finger_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
@@ -26,7 +26,7 @@ def finger_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
 
 
 def qpos_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """Both joints are within the success angle of the goal's, without wrapping."""
+    """All joints are within the success angle of the goal's, without wrapping."""
     return q_rad(state, goal) < SUCCESS_RAD
 
 

@@ -1,7 +1,7 @@
 """Two-room: a point agent, two rooms, one door."""
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.tworoom import look, policy, probes, scene, settings, simulator, sketches, task
+from visualpatchworld.domains.tworoom import look, policy, scene, settings, simulator, task
 
 DOMAIN = Domain(
     name="tworoom",
@@ -18,8 +18,6 @@ DOMAIN = Domain(
     episode_steps=settings.EPISODE_STEPS,
     metrics=task.METRICS,
     quantities=task.QUANTITIES,
-    family=sketches.FAMILY,
-    probes=probes.probes,
     probe_tolerances=settings.PROBE_TOLERANCES,
     transition_tolerances=settings.TRANSITION_TOLERANCES,
     horizon=settings.HORIZON,

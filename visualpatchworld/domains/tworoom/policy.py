@@ -6,14 +6,14 @@ import numpy as np
 
 from visualpatchworld.domain import Policy
 from visualpatchworld.domains.tworoom import task
-from visualpatchworld.domains.tworoom.simulator import SIZE_PX, TwoRoom, sample_position
+from visualpatchworld.domains.tworoom.simulator import TwoRoom, sample_position, walls
 
 NOISE = 2.0
 REPEAT_PROBABILITY = 0.05
 
 
 def door_expert(simulator: TwoRoom, rng: np.random.Generator) -> Policy:
-    """Walks to a random goal through the door, with noise; the episode is over when it arrives."""
+    """Walks to a random goal through the doors, with noise; the episode is over when it arrives."""
     goal = sample_position(simulator.constants, rng)
     last = np.zeros(2)
 
@@ -32,7 +32,5 @@ def door_expert(simulator: TwoRoom, rng: np.random.Generator) -> Policy:
 
 
 def _waypoint(position: np.ndarray, goal: np.ndarray, simulator: TwoRoom) -> np.ndarray:
-    middle = SIZE_PX / 2
-    if simulator.constants.wall == "none" or (position[0] < middle) == (goal[0] < middle):
-        return goal
-    return np.array([middle, simulator.constants.door_center])
+    between = [place for place in walls(simulator.constants) if (position[0] < place[0]) != (goal[0] < place[0])]
+    return np.array(min(between, key=lambda place: abs(place[0] - position[0]))) if between else goal

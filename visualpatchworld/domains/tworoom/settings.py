@@ -1,6 +1,6 @@
 """Tuned values of Two-room, each with its reason."""
 
-from visualpatchworld.plan.planner import CEM
+from visualpatchworld.plan.cem import CEM
 
 EPISODE_STEPS = 100  # upstream's limit; the expert usually arrives in 60
 
@@ -12,5 +12,5 @@ PROBE_TOLERANCES = {"agent_px": 0.1}  # far below the success radius; positions 
 TRANSITION_TOLERANCES = {"agent_px": 0.8}
 
 # The paper's budget: 300 samples, 10 rounds, 5 blocks of 5 actions, all executed. The expert goes at full speed, so the first draw is wide.
-PLANNER = CEM(samples=300, iterations=10, elites=30, horizon=25, execute=25, spread=1.0)
+PLANNER = CEM(samples=300, iterations=10, elites=30, horizon=25, replan_every=25, init_std=1.0)
 BUDGET_PER_OFFSET = 2  # steps allowed for each step that lies between start and goal

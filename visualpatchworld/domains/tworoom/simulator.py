@@ -30,7 +30,8 @@ class TwoRoomConstants(Constants):
     door_center: float = constant(49.0, "px", "y of the door's centre", low=20.0, high=204.0)
     door_half_width: float = constant(14.0, "px", "half of the door's width", low=8.0, high=80.0)
     border: float = constant(14.0, "px", "width of the border", low=2.0, high=60.0)
-    wall: Literal["door", "none"] = constant("door", "", "a wall with one door, or no wall at all")
+    wall: Literal["door", "none"] = constant("door", "", "walls with a door each, or no wall at all")
+    rooms: int = constant(2, "", "rooms, with a wall between any two; every second door is at the other end", low=2, high=3)
     transport: Literal["linear", "cubic"] = constant("linear", "", "distance grows with the action, or with its cube")
 
 
@@ -84,9 +85,17 @@ def sample_position(constants: TwoRoomConstants, rng: np.random.Generator) -> np
     high = SIZE_PX - low
     while True:
         position = rng.uniform(low, high, 2)
-        blocked = abs(position[0] - SIZE_PX / 2) <= constants.wall_thickness / 2 + constants.radius
-        if constants.wall == "none" or not blocked:
+        if all(abs(position[0] - wall) > constants.wall_thickness / 2 + constants.radius for wall, _ in walls(constants)):
             return position
+
+
+def walls(constants: TwoRoomConstants) -> list[tuple[float, float]]:
+    """The x of every wall and the y of its door's centre."""
+    if constants.wall == "none":
+        return []
+    inner = SIZE_PX - 2 * constants.border
+    doors = (constants.door_center, SIZE_PX - constants.door_center)
+    return [(constants.border + inner * k / constants.rooms, doors[(k - 1) % 2]) for k in range(1, constants.rooms)]
 
 
 def move(position: Float[np.ndarray, "K 2"], action: Float[np.ndarray, "K 2"], constants: TwoRoomConstants) -> Float[np.ndarray, "K 2"]:
@@ -95,17 +104,16 @@ def move(position: Float[np.ndarray, "K 2"], action: Float[np.ndarray, "K 2"], c
     moved = position + np.float32(constants.speed) * stride
     low = constants.border + constants.radius
     moved = np.clip(moved, low, SIZE_PX - low, dtype=np.float32)
-    if constants.wall == "none":
-        return moved
-    middle = SIZE_PX / 2
     reach = constants.wall_thickness / 2 + constants.radius
-    beside_door = np.abs(moved[:, 1] - constants.door_center) > constants.door_half_width + DOOR_MARGIN_PX
-    from_left = position[:, 0] < middle
-    stopped_left = from_left & beside_door & (moved[:, 0] > middle - reach)
-    stopped_right = ~from_left & beside_door & (moved[:, 0] < middle + reach)
-    x = np.where(stopped_left, middle - reach - PUSH_BACK_PX, moved[:, 0])
-    x = np.where(stopped_right, middle + reach + PUSH_BACK_PX, x)
-    return np.stack([x, moved[:, 1]], axis=1).astype(np.float32)
+    for wall, door in walls(constants):
+        beside_door = np.abs(moved[:, 1] - door) > constants.door_half_width + DOOR_MARGIN_PX
+        from_left = position[:, 0] < wall
+        stopped_left = from_left & beside_door & (moved[:, 0] > wall - reach)
+        stopped_right = ~from_left & beside_door & (moved[:, 0] < wall + reach)
+        x = np.where(stopped_left, wall - reach - PUSH_BACK_PX, moved[:, 0])
+        x = np.where(stopped_right, wall + reach + PUSH_BACK_PX, x)
+        moved = np.stack([x, moved[:, 1]], axis=1).astype(np.float32)
+    return moved
 
 
 def paint(position: Float[np.ndarray, " 2"], constants: TwoRoomConstants) -> UInt8[np.ndarray, "224 224 3"]:
@@ -124,8 +132,8 @@ def _lines(constants: TwoRoomConstants) -> np.ndarray:
     low, high = constants.border, SIZE_PX - constants.border
     on_border = ((pixels >= low - LINE_PX) & (pixels < low)) | ((pixels >= high) & (pixels < high + LINE_PX))
     lines = on_border[:, None] | on_border[None, :]
-    if constants.wall == "none":
-        return lines
-    on_wall = np.abs(pixels - SIZE_PX / 2) <= constants.wall_thickness / 2
-    beside_door = np.abs(pixels - constants.door_center) > constants.door_half_width
-    return lines | (beside_door[:, None] & on_wall[None, :])
+    for wall, door in walls(constants):
+        on_wall = np.abs(pixels - wall) <= constants.wall_thickness / 2
+        beside_door = np.abs(pixels - door) > constants.door_half_width
+        lines = lines | (beside_door[:, None] & on_wall[None, :])
+    return lines

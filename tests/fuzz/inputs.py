@@ -1,0 +1,89 @@
+"""One good input of every kind, made once for the toy domain; each mutation damages a copy of one of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+from bench.made_results import add, add_exhibit, add_floors
+from report.made_run import TEXT, induction, make_run
+
+from visualpatchworld.domain import load_domain
+from visualpatchworld.llm.client import Budget, Client, Sampling
+from visualpatchworld.llm.tape import Tape
+from visualpatchworld.program.program import Program
+from visualpatchworld.scene.picture import write_picture
+from visualpatchworld.scene.vlm import VlmExtractor
+from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.write import write_traces
+
+PICTURE = np.zeros((8, 8, 3), np.uint8)
+MODEL = "small"
+WORLDS = ("reacher", "pusht")  # whose trace files have more columns than the toy's
+SEEN = {"objects": [{"name": "puck", "x": 140, "y": 112}, {"name": "rail", "x": 112, "y": 112}], "relations": []}
+
+
+def make_inputs(folder: Path) -> Path:
+    """Fill a folder with everything that a verb can read."""
+    world = load_domain("slider")
+    recorded = list(collect(world, world.constants, episodes=5, seed=7, pixels=True))
+    write_traces(folder / "traces.h5", recorded, world.layout, domain=world.name, constants=world.constants, seed=7)
+    with h5py.File(folder / "traces.h5") as file:
+        frames, states = np.asarray(file["pixels"])[:3], np.asarray(file["state"])[:3]
+    np.savez(folder / "frames.npz", frames=frames, state=states)
+    write_picture(folder / "frame.png", frames[0])
+    (folder / "program.py").write_text(TEXT)
+    (folder / "calibration.json").write_text("[[0.035, 0, -4.0], [0, 0, 0]]")
+    _record_call(folder / "calls.jsonl", frames[0])
+    for name in WORLDS:
+        other = load_domain(name)
+        write_traces(
+            folder / f"{name}.h5", collect(other, other.constants, episodes=1, seed=1), other.layout,
+            domain=name, constants=other.constants, seed=1,
+        )  # fmt: skip
+    make_run(folder / "run")
+    _fill_bench(folder / "bench")
+    return folder
+
+
+def _record_call(path: Path, frame: np.ndarray) -> None:
+    """A recording of one question about the picture, with its answer."""
+    world, tape = load_domain("slider"), Tape(path, "record")
+    client = Client(model=MODEL, endpoint=None, tape=tape, budget=Budget(1), sampling=Sampling(temperature=0.0))
+    asked = {}
+    client._answer = lambda index, body: asked.update(body) or ({"choices": [{"message": {"content": json.dumps(SEEN)}}]}, 0)  # type: ignore[method-assign]
+    VlmExtractor(world.scene, world.scene.objects(world.constants), client, None).read(frame)
+    usage = {"prompt_tokens": 300, "completion_tokens": 40}
+    tape.add(0, asked, {"choices": [{"message": {"content": json.dumps(SEEN)}, "finish_reason": "stop"}], "usage": usage})
+
+
+def _fill_bench(folder: Path) -> None:
+    """Results of a few cells with all exhibits, and the programs beside them."""
+    results, program = folder / "results", folder / "programs" / "slider"
+    fingerprint = Program(TEXT).hash
+    for seed in (42, 43):
+        add(results, [True, False, True, True], solved=1, seed=seed, program=fingerprint)
+        add_floors(results, [True, False, False, False], [True, True, False, False], solved=1, seed=seed)
+    errors = {"mean": [0.1, 0.2, None], "median": [0.1, 0.1, 0.2], "p90": [0.2, 0.3, None]}
+    add_exhibit(results, "rollout", {"horizon": 3, "rollout_error": {"puck_m": errors}})
+    motion = {"episode": 4, "true": [1.0, 2.0], "predicted": [1.0, None], "true_sum": 3.0, "predicted_sum": 1.0, "not_finite": 1}
+    add_exhibit(results, "motion", {"motion": {"block_px": motion}}, domain="pusht")
+    grid = np.add.outer(np.arange(3.0), 10.0 * (np.arange(3) > 1))
+    add_exhibit(results, "smoothness", {"action": [-1, 0, 1], "engine": grid.tolist(), "program": (grid / 2).tolist()}, domain="tworoom")
+    looks = {"0": {"tool": {"puck": [[[1, 2], [3, 4]]]}, "oracle": {"puck": [[[1, 2], [3, 5]]]}}}
+    add_exhibit(results, "audit", {"rmse": {"puck_m": 0.012}, "looks": looks}, method="tool", pictures={"0": PICTURE})
+    pixels = {"puck": {"before": [10.0, 20.0], "after": [30.0, 20.0], "predicted": [32.0, 20.0]}}
+    fields = [{"name": "puck_x", "unit": "m"}, {"name": "puck_vx", "unit": "m/s"}]
+    states = {"before": [0.0, 1.0], "after": [0.1, 0.9], "predicted": [0.12, None], "action": [0.5], "error": {"puck_m": 0.02}}
+    moment = {"episode": 2, "step": 7, "fields": fields, **states, "pixels": pixels, "program_text": TEXT}
+    add_exhibit(results, "transition", moment, pictures={"before": PICTURE, "after": PICTURE})
+    program.mkdir(parents=True)
+    (program / "world_model.py").write_text(TEXT)
+    (program / "induction.json").write_text(json.dumps(induction()))
+    rival = folder / "programs" / "worldcoder-slider"
+    rival.mkdir()
+    (rival / "world_model.py").write_text(TEXT)
+    budget = {"calls": 8, "tokens": None}
+    (rival / "search.json").write_text(json.dumps({"model": MODEL, "budget": budget, "chosen": 0, "candidates": [{"program": TEXT}]}))

@@ -1,0 +1,60 @@
+"""What the columns of an observation are is told from observations alone, and a user may correct it."""
+
+import secrets
+
+import numpy as np
+import pytest
+from zoo import PUSH, bounce, extra_columns, geared, pendulum, rk4_repeat, run, second_order, viscous, wrapped_pendulum
+
+from visualpatchworld.induction.fields import BadField, parse_corrections, read_fields
+
+SEED = secrets.randbelow(2**31)
+
+
+def roles(animal, **given):
+    reading = read_fields(animal.trajectories, animal.space, **given)
+    return reading, [field.role for field in reading.fields]
+
+
+def test_every_column_gets_its_role_and_a_reason():
+    reading, found = roles(extra_columns(np.random.default_rng(SEED)))
+    assert found == ["coordinate", "constant", "velocity", "derived", "noise", "derived"], f"seed {SEED}"
+    assert all(field.evidence for field in reading.fields)
+
+
+@pytest.mark.parametrize(("make", "found"), [(pendulum, ["cos", "sin", "velocity"]), (wrapped_pendulum, ["angle", "velocity"])])
+def test_angles_are_told(make, found):
+    assert roles(make(np.random.default_rng(SEED)))[1] == found, f"seed {SEED}"
+
+
+@pytest.mark.parametrize(("make", "integrator"), [(viscous, "explicit"), (bounce, "semi-implicit"), (rk4_repeat, "unknown")])
+def test_integrator_is_told_by_one_number(make, integrator):
+    assert roles(make(np.random.default_rng(SEED)))[0].integrator == integrator, f"seed {SEED}"
+
+
+def test_time_step_is_what_a_gear_is_not():
+    reading, _ = roles(geared(np.random.default_rng(SEED)))
+    assert reading.dt == pytest.approx(0.05), f"seed {SEED}"
+    assert [c.velocity_scale == 1 for c in reading.coordinates] == [True, False], f"seed {SEED}"
+
+
+def test_cosine_and_sine_in_any_order_turn_with_their_velocity():
+    rng = np.random.default_rng(SEED)
+    step = second_order(lambda q, v, a: [3 * a[0] - 5 * np.sin(q[0])], 0.05)
+    trajectories = run(rng, step, lambda: rng.uniform(-2, 2, 2), PUSH, observe=lambda s: np.array([np.sin(s[0]), s[1], np.cos(s[0])]))
+    reading = read_fields(trajectories, PUSH)
+    assert [field.role for field in reading.fields] == ["sin", "velocity", "cos"], f"seed {SEED}"
+
+
+def test_a_user_may_correct_a_role():
+    animal = viscous(np.random.default_rng(SEED))
+    reading, found = roles(animal, names=("theta", "w"), corrections=parse_corrections("theta=angle,w=velocity:theta"))
+    assert found == ["angle", "velocity"]
+    assert reading.state_names == ("theta", "w")
+
+
+@pytest.mark.parametrize("text", ["theta", "phi=angle", "theta=sideways"])
+def test_a_wrong_correction_is_one_sentence(text):
+    animal = viscous(np.random.default_rng(SEED))
+    with pytest.raises(BadField):
+        roles(animal, names=("theta", "w"), corrections=parse_corrections(text))

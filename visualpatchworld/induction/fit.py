@@ -1,0 +1,234 @@
+"""Level 2: the constants of a sketch from multi-step rollout error, by least squares with gradients through the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+from scipy.optimize import least_squares
+
+from visualpatchworld.induction.loss import (
+    WORST,
+    Loss,
+    Model,
+    Trial,
+    Values,
+    log_cost,
+    motion_weights,
+    place_of,
+    root_mean_square,
+    sharpened,
+    softness,
+)
+from visualpatchworld.induction.stages import Search, Stage
+from visualpatchworld.induction.windows import Windows
+from visualpatchworld.laws.constant import Constant
+from visualpatchworld.program.program import Program
+from visualpatchworld.scene.state import StateSpace
+
+SCAN_POINTS = 48  # of a threshold's prior, in a scan of it
+SAME = 0.005  # costs closer than this share do not tell one place of a threshold from another
+SAME_PLACE = 0.01  # of a prior's range: trials that are this close in every constant are one
+DIGITS = 7  # of a constant in the text
+FEW_WINDOWS = 24  # enough to find the right valley
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fitted constants with their standard errors (None where the data do not determine a constant) and the errors reached."""
+
+    values: Values
+    errors: Mapping[str, float | None]
+    validation_cost: float  # root mean square rollout error, in units of the typical motion
+    trial_costs: tuple[float, ...]  # of the other trials that reached the last stage
+    not_finite: int
+
+    @property
+    def undetermined(self) -> tuple[str, ...]:
+        """Constants that the data leave open."""
+        return tuple(name for name, error in self.errors.items() if error is None)
+
+
+def fit(
+    program: Program,
+    constants: Mapping[str, Constant],
+    train: Windows,
+    validation: Windows,
+    state_space: StateSpace,
+    rng: np.random.Generator,
+    search: Search,
+    hints: Sequence[Values] = (),
+    progress: Callable[[str], None] = lambda _: None,
+    *,
+    noisy: bool = False,
+) -> Fit:
+    """The constants whose rollouts stay closest to the training windows; among the last trials the best on validation windows.
+
+    A hint is what another fit found for some of the constants: a start to try beside the draws from the priors. Where states were read
+    with errors (`noisy`), fields that turn out to be read well come to count more than those that are not.
+    """
+    with jax.enable_x64(True):
+        model = Model(program, constants, state_space, exact=search.exact)
+        sets, weights = (train.thinned(FEW_WINDOWS), train, validation), motion_weights(train, state_space)
+        few, many, judge = (Loss(model, windows, weights, search.horizon) for windows in sets)
+
+        def refine(loss: Loss, trials: list[Trial], stage: Stage) -> list[Trial]:
+            progress(f"horizon {stage.horizon}")
+            return [_refine(model, loss, trial, stage) for trial in _best(trials, stage.trials)]
+
+        def with_every_option(trials: list[Trial]) -> list[Trial]:
+            best = min(trials, key=lambda trial: trial.cost)
+            for _ in range(2):
+                trials = trials + refine(few, [Trial(best.place, options) for options in model.option_sets], search.every_option)
+                before, best = best, min(trials, key=lambda trial: trial.cost)
+                if best.options == before.options:
+                    break  # otherwise once more: what belonged to the other option may belong to yet another
+            return trials
+
+        trials = _draw(model, few, search, hints, rng)
+        for stage in search.first:
+            trials = refine(few, trials, stage)
+        trials = with_every_option(trials)
+        if noisy:
+            weights = sharpened(weights, many.residuals(min(trials, key=lambda trial: trial.cost), 1))
+            few, many, judge = (Loss(model, windows, weights, search.horizon) for windows in sets)
+            trials = with_every_option([replace(trial, cost=log_cost(few.residuals(trial, 1))) for trial in trials])
+        for stage in search.longer:
+            trials = refine(many, trials, stage)
+        ranked = sorted(trials, key=lambda trial: log_cost(judge.residuals(trial)))
+        return _finish(model, many, judge, ranked)
+
+
+def _best(trials: Sequence[Trial], count: int) -> list[Trial]:
+    """The best trials, of those in one place only the first: copies of one valley would crowd out the others."""
+    kept: list[Trial] = []
+    for trial in sorted(trials, key=lambda trial: trial.cost):
+        if len(kept) < count and not any(
+            trial.options == other.options and np.all(np.abs(trial.place - other.place) < SAME_PLACE) for other in kept
+        ):
+            kept.append(trial)
+    return kept
+
+
+def _draw(model: Model, loss: Loss, search: Search, hints: Sequence[Values], rng: np.random.Generator) -> list[Trial]:
+    """The best draws from the priors for every set of options, and around every hint."""
+    hinted = [(hint, options) for hint in hints for options in model.option_sets if model.agrees(options, hint)]
+    unhinted = [({}, options) for options in model.option_sets if search.draw_every_option or not hints]
+    unhinted += [({}, options) for _, options in hinted if ({}, options) not in unhinted]
+    trials = []
+    for hint, options in unhinted + hinted:
+        places = rng.uniform(size=(search.draws, len(model.free)))
+        for i, (name, constant) in enumerate(model.free.items()):
+            if name in hint:
+                places[:, i] = place_of(constant, hint[name])
+        costs = loss.costs(places, options)
+        trials += [Trial(places[best], options, float(costs[best])) for best in np.argsort(costs)[: search.draws_kept]]
+    return trials
+
+
+def _refine(model: Model, loss: Loss, trial: Trial, stage: Stage) -> Trial:
+    """Descend in the smooth constants; where there are thresholds, scan each and descend again, since each shifts the other.
+
+    A stage of one round only sorts out the worst trials; it leaves thresholds where they are.
+    """
+    trial = descend(model, loss, trial, stage)
+    for _ in range(2 if len(model.steps) and stage.rounds > 1 else 0):
+        for i in model.steps:
+            trial = _scan(loss, trial, int(i), stage)
+        trial = descend(model, loss, trial, stage)
+    return trial
+
+
+def descend(model: Model, loss: Loss, trial: Trial, stage: Stage) -> Trial:
+    """Trust-region least squares (scipy) inside the unit box; each round takes for outliers what lies beyond most residuals."""
+
+    def at(part: np.ndarray) -> Trial:
+        place = trial.place.copy()
+        place[model.smooth] = part
+        return Trial(place, trial.options)
+
+    for number in range(stage.rounds if len(model.smooth) else 0):
+        solution = least_squares(
+            lambda part: loss.residuals(at(part), stage.horizon),
+            np.clip(trial.place[model.smooth], 1e-6, 1 - 1e-6),
+            jac=lambda part: loss.jacobian(at(part), stage.horizon)[:, model.smooth],  # pyright: ignore[reportArgumentType]
+            bounds=(0.0, 1.0),
+            loss="soft_l1",
+            f_scale=softness(loss.residuals(trial, stage.horizon), stage.no_outlier if number == 0 else 0.0),
+            x_scale="jac",
+            max_nfev=stage.evaluations,
+        )
+        trial = at(solution.x)
+    return Trial(trial.place, trial.options, log_cost(loss.residuals(trial, stage.horizon)))
+
+
+def _scan(loss: Loss, trial: Trial, index: int, stage: Stage) -> Trial:
+    """The middle of the best plateau of one threshold, found on a grid and then on finer grids around it."""
+    low, high = 0.0, 1.0
+    for _ in range(3):
+        grid = np.linspace(low, high, SCAN_POINTS)
+        places = np.repeat(trial.place[None], SCAN_POINTS, axis=0)
+        places[:, index] = grid
+        costs = loss.costs(places, trial.options, stage.horizon)
+        first = last = int(np.argmin(costs))
+        bound = costs[first] * (1 + SAME)
+        while last + 1 < SCAN_POINTS and costs[last + 1] <= bound:
+            last += 1
+        while first > 0 and costs[first - 1] <= bound:
+            first -= 1
+        place = trial.place.copy()
+        place[index] = (grid[first] + grid[last]) / 2
+        trial = Trial(place, trial.options, float(costs[first]))
+        low, high = grid[max(0, first - 1)], grid[min(SCAN_POINTS - 1, last + 1)]
+    return trial
+
+
+def _half_plateau(loss: Loss, trial: Trial, index: int) -> float:
+    """Half of the stretch of places around a threshold's own that the data do not tell from it."""
+    grid = np.linspace(0.0, 1.0, 5 * SCAN_POINTS)
+    places = np.repeat(trial.place[None], len(grid), axis=0)
+    places[:, index] = grid
+    costs = np.concatenate([loss.costs(part, trial.options, loss.horizon) for part in np.split(places, 5)])
+    here = costs[np.argmin(np.abs(grid - trial.place[index]))]
+    worse = costs > (1 + SAME) * here
+    below, above = grid[worse & (grid < trial.place[index])], grid[worse & (grid > trial.place[index])]
+    return (min(above, default=1.0) - max(below, default=0.0)) / 2
+
+
+def _finish(model: Model, loss: Loss, judge: Loss, ranked: list[Trial]) -> Fit:
+    best = ranked[0]
+    values = model.values(best.place, best.options)
+    validated = [judge.residuals(trial) for trial in ranked]
+    return Fit(
+        values={name: _rounded(value) for name, value in values.items()},
+        errors=_standard_errors(model, loss, best, values),
+        validation_cost=root_mean_square(validated[0]),
+        trial_costs=tuple(root_mean_square(residuals) for residuals in validated[1:]),
+        not_finite=int(np.sum(validated[0] >= WORST)),
+    )
+
+
+def _rounded(value: Any) -> float | int:
+    """The value as it will stand in the text: what is reported is what was evaluated."""
+    return int(value) if isinstance(value, (int, np.integer)) else float(f"{float(value):.{DIGITS}g}")
+
+
+def _standard_errors(model: Model, loss: Loss, trial: Trial, values: Mapping[str, Any]) -> dict[str, float | None]:
+    """From the Jacobian at the solution, for a threshold from how far it could move unnoticed; None where an error of a tenth of the
+    prior's range would not show in the data."""
+    residuals, jacobian = loss.residuals(trial), loss.jacobian(trial)[:, model.smooth]
+    inside = np.abs(residuals) <= 3 * softness(residuals)
+    spread = max(root_mean_square(residuals[inside]), 1e-9)
+    information = jacobian[inside].T @ jacobian[inside]
+    # The unit matrix stands for the prior's own range: a direction the data say nothing about keeps the error of the prior.
+    covariance = np.linalg.inv(information / spread**2 + np.eye(len(model.smooth)))
+    place_errors = dict(zip(model.smooth.tolist(), np.sqrt(np.diag(covariance)), strict=True))
+    place_errors |= {i: _half_plateau(loss, trial, i) for i in model.steps.tolist()}
+    errors: dict[str, float | None] = {}
+    for i, (name, constant) in enumerate(model.free.items()):
+        range_here = float(values[name]) * np.log(constant.high / constant.low) if constant.kind == "log" else constant.high - constant.low
+        errors[name] = None if place_errors[i] > 0.1 else float(abs(place_errors[i] * range_here))
+    return errors

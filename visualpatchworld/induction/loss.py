@@ -1,0 +1,152 @@
+"""Losses: how far rollouts stray from windows, as functions of a program's constants at places in the unit box of their priors."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from visualpatchworld.induction.windows import Windows
+from visualpatchworld.laws.constant import Constant
+from visualpatchworld.program.program import Program
+from visualpatchworld.program.rollout import guided_rollout
+from visualpatchworld.scene.state import StateSpace
+
+WORST = 1e3  # the residual of a rollout that is not finite: far worse than predicting no motion, which has about 1
+FLOOR = 1e-9  # residuals smaller than this are rounding
+# Trials are not told apart below this. Otherwise one that gets the easy fields right to the last bit and the hard ones wrong beats one that
+# gets all of them right to four digits.
+EXACT = 1e-5
+SHARPEST = 1e-4  # of the typical motion: no field is taken to be read better than that
+DIFFERENCE = 1e-6  # of a constant's prior range, where the Jacobian comes from differences
+# The default optimisation of XLA's CPU compiler takes twice as long here and gains nothing.
+QUICK_COMPILE = {"xla_backend_optimization_level": 1}
+
+Values = Mapping[str, float | int]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Constants that were tried, and what they cost so far."""
+
+    place: Float[np.ndarray, " C"]  # in the unit box of the priors
+    options: tuple[int, ...]
+    cost: float = np.inf
+
+
+class Model:
+    """A program's constants as places in the unit box of their priors, and its rollout residuals as functions of them."""
+
+    def __init__(self, program: Program, constants: Mapping[str, Constant], space: StateSpace, *, exact: bool):
+        self.choices = {name: constant for name, constant in constants.items() if constant.kind == "choice"}
+        self.free = {name: constant for name, constant in constants.items() if constant.kind != "choice"}
+        self.smooth = np.flatnonzero([constant.kind != "threshold" for constant in self.free.values()])
+        self.steps = np.flatnonzero([constant.kind == "threshold" for constant in self.free.values()])
+        self.option_sets = list(itertools.product(*(constant.options for constant in self.choices.values())))
+        self._program = program
+        self._periods = jnp.array([field.period or jnp.inf for field in space])
+        self.compiled_residuals = jax.jit(self._residuals, compiler_options=QUICK_COMPILE)
+        self.compiled_jacobian = jax.jit(jax.jacfwd(self._residuals) if exact else self._differences, compiler_options=QUICK_COMPILE)
+        self.compiled_costs = jax.jit(jax.vmap(self._cost, in_axes=(0, None, None, None, None)), compiler_options=QUICK_COMPILE)
+
+    def agrees(self, options: tuple[int, ...], hint: Values) -> bool:
+        """Whether these options are the ones the hint names."""
+        return all(hint.get(name, option) == option for name, option in zip(self.choices, options, strict=True))
+
+    def values(self, place: Any, options: tuple[int, ...]) -> dict[str, Any]:
+        """The constants at a place of the unit box."""
+        numbers = {name: value_at(constant, place[i]) for i, (name, constant) in enumerate(self.free.items())}
+        return {**numbers, **dict(zip(self.choices, options, strict=True))}
+
+    def _residuals(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any) -> Float[Array, " R"]:
+        """Differences of rollouts to the truth in units of the typical motion, angles the short way round."""
+        dynamics = self._program.bind("jax", self.values(place, options))
+        starts, actions, truths, weights = data
+        predicted = jax.vmap(lambda start, action, truth: guided_rollout(dynamics, start, action, truth, look))(starts, actions, truths)
+        delta = predicted - truths
+        turns = jnp.where(jnp.isinf(self._periods), 0.0, jnp.round(delta / self._periods))
+        delta = (delta - jnp.where(turns == 0, 0.0, turns * self._periods)) * weights
+        # A rollout that ends in a non-finite number is as bad as can be, never quietly good.
+        return jnp.where(jnp.isfinite(delta), jnp.clip(delta, -WORST, WORST), WORST).ravel()
+
+    def _differences(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any) -> Float[Array, "R C"]:
+        """The Jacobian of the residuals to half the digits, each constant moved towards the middle of its prior."""
+        moves = jnp.where(place > 0.5, -DIFFERENCE, DIFFERENCE)
+        places = place + jnp.concatenate([jnp.zeros((1, len(place))), jnp.diag(moves)])
+        here, *moved = jax.vmap(self._residuals, in_axes=(0, None, None, None))(places, options, look, data)
+        return (jnp.stack(moved, axis=1) - here[:, None]) / moves
+
+    def _cost(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any, soft: Any) -> Float[Array, ""]:
+        residuals = self._residuals(place, options, look, data)
+        return jnp.sum(2 * soft**2 * (jnp.sqrt(1 + (residuals / soft) ** 2) - 1))
+
+
+class Loss:
+    """A model's residuals on one set of windows, which a horizon cuts into shorter ones: by default the one it is in the end about."""
+
+    def __init__(self, model: Model, windows: Windows, weights: Float[np.ndarray, " S"], horizon: int):
+        self._model = model
+        self.horizon = horizon
+        self._length = windows.horizon
+        self._data = jax.tree.map(jnp.asarray, (windows.starts, windows.actions, windows.truths, weights))
+
+    def _look(self, horizon: int | None) -> Bool[Array, " H"]:
+        return jnp.asarray(np.arange(1, self._length + 1) % (horizon or self.horizon) == 0)
+
+    def residuals(self, trial: Trial, horizon: int | None = None) -> np.ndarray:
+        return np.asarray(self._model.compiled_residuals(trial.place, trial.options, self._look(horizon), self._data))
+
+    def jacobian(self, trial: Trial, horizon: int | None = None) -> np.ndarray:
+        jacobian = np.asarray(self._model.compiled_jacobian(trial.place, trial.options, self._look(horizon), self._data))
+        return np.where(np.isfinite(jacobian), np.clip(jacobian, -1e9, 1e9), 0.0)
+
+    def costs(self, places: Float[np.ndarray, "N C"], options: tuple[int, ...], horizon: int = 1, soft: float = 0.1) -> np.ndarray:
+        return np.asarray(self._model.compiled_costs(places, options, self._look(horizon), self._data, soft))
+
+
+def motion_weights(windows: Windows, space: StateSpace) -> np.ndarray:
+    """One over the typical motion of each field; zero for fields that no program is asked to predict."""
+    motion = space.difference(windows.truths[:, -1], windows.starts)
+    scale = np.sqrt(np.mean(motion**2, axis=0))
+    asked = np.array([field.predicted for field in space])
+    return np.where(asked & (scale > 0), 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
+
+
+def sharpened(weights: Float[np.ndarray, " S"], residuals: Float[np.ndarray, " R"]) -> Float[np.ndarray, " S"]:
+    """Weights in proportion to how well each field is read; nine of ten one-step residuals tell, since much may be at rest mostly."""
+    spread = np.maximum(np.quantile(np.abs(residuals.reshape(-1, len(weights))), 0.9, axis=0), SHARPEST)
+    return weights * np.min(spread[weights > 0], initial=1.0) / spread
+
+
+def value_at(constant: Constant, place: Any) -> Any:
+    if constant.kind == "log":
+        return constant.low * (constant.high / constant.low) ** place
+    return constant.low + (constant.high - constant.low) * place
+
+
+def place_of(constant: Constant, value: float) -> float:
+    if constant.kind == "log":
+        return float(np.log(value / constant.low) / np.log(constant.high / constant.low))
+    return (value - constant.low) / (constant.high - constant.low)
+
+
+def log_cost(residuals: np.ndarray) -> float:
+    """The mean order of magnitude: one measure for trials that took different residuals for outliers."""
+    return float(np.mean(np.log(EXACT + np.abs(residuals))))
+
+
+def softness(residuals: np.ndarray, share_of_largest: float = 0.0) -> float:
+    """The size beyond which a residual counts linearly: three quarters of those that are not zero are smaller."""
+    sizes = np.abs(residuals[residuals != 0])
+    return max(float(np.quantile(sizes, 0.75)), share_of_largest * float(np.max(sizes)), FLOOR) if len(sizes) else FLOOR
+
+
+def root_mean_square(residuals: np.ndarray) -> float:
+    """Root mean square, no single number counting more than the whole typical motion."""
+    return float(np.sqrt(np.mean(np.minimum(residuals**2, 1.0))))

@@ -1,0 +1,104 @@
+"""Windows: stretches of recordings of one length, each a start, its actions and the states that followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from visualpatchworld.errors import BadTrace
+from visualpatchworld.scene.tool.extractor import Extractor
+from visualpatchworld.trace.episode import Episode
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One run of the world: T + 1 states and the T actions between them."""
+
+    states: Float[np.ndarray, "T+1 S"]
+    actions: Float[np.ndarray, "T A"]
+
+
+def recordings_of(episodes: Iterable[Episode]) -> list[Recording]:
+    """Episodes without what only a simulator knows; the last row's action has no recorded effect."""
+    return [Recording(episode.states, np.asarray(episode.actions[:-1], dtype=np.float64)) for episode in episodes]
+
+
+def recordings_seen(episodes: Iterable[Episode], tool: Extractor) -> Iterator[Recording]:
+    """Episodes as they look: states are read off the pictures, and the recorded ones are not used."""
+    for episode in episodes:
+        if episode.frames is None:
+            raise BadTrace("The episodes hold no pictures to read; collect them with --pixels.")
+        actions = np.asarray(episode.actions, dtype=np.float64)
+        yield Recording(tool.read_episode(episode.frames[:], actions), actions[:-1])
+
+
+@dataclass(frozen=True)
+class Windows:
+    """N starts, each with H actions and the H states that followed."""
+
+    starts: Float[np.ndarray, "N S"]
+    actions: Float[np.ndarray, "N H A"]
+    truths: Float[np.ndarray, "N H S"]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def horizon(self) -> int:
+        return self.truths.shape[1]
+
+    def thinned(self, most: int) -> Windows:
+        """At most so many of them, evenly spread."""
+        kept = np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).astype(int))
+        return Windows(self.starts[kept], self.actions[kept], self.truths[kept])
+
+
+def cut_windows(recordings: Sequence[Recording], horizon: int, count: int, rng: np.random.Generator) -> Windows:
+    """`count` windows drawn without replacement from all that the recordings hold (all of them when there are fewer)."""
+    places = [(recording, t) for recording in recordings for t in range(len(recording.actions) - horizon + 1)]
+    if not places:
+        raise BadTrace(f"No episode has {horizon} steps, which is how far a program is to foresee here; collect longer ones.")
+    if len(places) > count:
+        places = [places[i] for i in np.sort(rng.choice(len(places), count, replace=False))]
+    return _windows(places, horizon)
+
+
+def window_length(horizon: int, episodes: Sequence[Recording], experiments: Sequence[Recording]) -> int:
+    """The horizon, or as long as the experiments where these are longer and episodes have as many steps."""
+    lasting = [max((len(recording.actions) for recording in recordings), default=0) for recordings in (episodes, experiments)]
+    return max(horizon, min(lasting))
+
+
+def beginnings(recordings: Sequence[Recording], horizon: int) -> list[Windows]:
+    """The first window of every recording that is long enough."""
+    return [_windows([(recording, 0)], horizon) for recording in recordings if len(recording.actions) >= horizon]
+
+
+def joined(*parts: Windows) -> Windows:
+    """The windows of all parts, one after the other."""
+    return Windows(
+        starts=np.concatenate([part.starts for part in parts]),
+        actions=np.concatenate([part.actions for part in parts]),
+        truths=np.concatenate([part.truths for part in parts]),
+    )
+
+
+def _windows(places: Sequence[tuple[Recording, int]], horizon: int) -> Windows:
+    """The windows that begin at these places."""
+    return Windows(
+        starts=np.stack([recording.states[t] for recording, t in places]),
+        actions=np.stack([recording.actions[t : t + horizon] for recording, t in places]),
+        truths=np.stack([recording.states[t + 1 : t + horizon + 1] for recording, t in places]),
+    )
+
+
+def split_recordings(recordings: Sequence[Recording], share: float, rng: np.random.Generator) -> tuple[list[Recording], list[Recording]]:
+    """Whole recordings for training and whole recordings for validation, drawn at random; at least one of each."""
+    if len(recordings) < 2:
+        raise BadTrace("A single episode cannot be fitted to and validated on at once; at least 2 are needed.")
+    order = rng.permutation(len(recordings))
+    kept = max(1, round(share * len(recordings)))
+    return [recordings[i] for i in np.sort(order[kept:])], [recordings[i] for i in np.sort(order[:kept])]

@@ -1,0 +1,166 @@
+"""A form: an ordered list of laws on named bodies, whose constants are unknown; and the families that forms come in."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from visualpatchworld.errors import UnknownName
+from visualpatchworld.laws.constant import Constant, choice, positive
+from visualpatchworld.laws.probe import Probe
+
+Law = Callable[..., Any]
+
+STEP_SECONDS = positive("s", "duration of one step", 0.001, 1)
+SUBSTEPS = choice("", "physics steps in one step", 1, 2, 3, 4, 5, 8, 10, 15, 20)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a law needs to know of the scene: numbers that the scene graph holds, under a name of their own in the program."""
+
+    name: str
+    value: Any  # a number, or nested tuples of numbers
+    unit: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class Body:
+    """A variable of `step` that begins as these fields of the state and ends as them: a tuple, or where there is one name a number."""
+
+    name: str
+    fields: tuple[str, ...] | str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.fields,) if isinstance(self.fields, str) else self.fields
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A number of the state that nobody observes; rollouts begin with its default."""
+
+    name: str
+    doc: str
+    default: float = 0.0
+
+
+@dataclass(frozen=True)
+class Use:
+    """A law at work, as one line of `step`: what it gives, what it takes, and whose constants it has."""
+
+    law: Law
+    gives: str
+    takes: tuple[str, ...]
+    of: str = ""  # the constants of an argument `gain` are called AGENT_GAIN when this is `agent`
+    names: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)  # where they are called otherwise, or are several
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+
+    @property
+    def constants(self) -> Iterator[tuple[str, str | tuple[str, ...], Constant]]:
+        """Argument, name or names in the program, and declaration of every constant."""
+        for argument, parameter in inspect.signature(self.law).parameters.items():
+            if isinstance(parameter.default, Constant):
+                own = f"{self.of}_{argument}".strip("_").upper()
+                yield argument, self.names.get(argument, own), parameter.default
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of `step` that only names something again."""
+
+    gives: str
+    takes: str
+
+
+@dataclass(frozen=True)
+class Form:
+    """One qualitative form: the choices that make it, the state it evolves, and its laws in the order in which they act.
+
+    `once` acts at the start of a step, `often` in each of its physics steps, `last` at its end.
+    """
+
+    choices: Mapping[str, str]
+    title: str
+    fields: Mapping[str, str]  # name -> unit, as observed
+    bodies: tuple[Body, ...]
+    once: tuple[Use | Line, ...] = ()
+    often: tuple[Use | Line, ...] = ()
+    last: tuple[Use | Line, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
+    clock: Literal["none", "step"] = "none"  # whether laws outside the physics steps need the time `dt`
+    length_unit: str = ""
+    size: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """The choices, joined: PD+pushed+quasi-static."""
+        return "+".join(self.choices.values())
+
+    @property
+    def uses(self) -> tuple[Use, ...]:
+        return tuple(part for part in (*self.once, *self.often, *self.last) if isinstance(part, Use))
+
+    @property
+    def constants(self) -> dict[str, Constant]:
+        """Every unknown constant, in the order of use; two laws share one only where they share its declaration."""
+        declared: dict[str, Constant] = {}
+        if self.often or self.clock == "step":
+            declared["STEP_SECONDS"] = STEP_SECONDS
+        if self.often:
+            declared["SUBSTEPS"] = SUBSTEPS
+        for use in self.uses:
+            for argument, names, constant in use.constants:
+                for name in (names,) if isinstance(names, str) else names:
+                    if declared.setdefault(name, constant) is not constant:
+                        raise ValueError(f"two constants of {self.name} are called {name}; one is '{argument}' of {use.law.__name__}")
+        return {name: constant.measured(self.length_unit, self.size) for name, constant in declared.items()}
+
+    @property
+    def shapes(self) -> dict[str, Shape]:
+        """What the laws use of the scene."""
+        found: dict[str, Shape] = {}
+        for use in self.uses:
+            for shape in use.shapes.values():
+                if found.setdefault(shape.name, shape) != shape:
+                    raise ValueError(f"two shapes of {self.name} are called {shape.name}")
+        return found
+
+    @property
+    def acts(self) -> tuple[Any, ...]:
+        """What the form does, whatever it is called: equal for two names of one form."""
+        parts = []
+        for part in (*self.once, "often", *self.often, "last", *self.last):
+            parts.append((part.law, part.gives, part.takes, part.of) if isinstance(part, Use) else part)
+        return tuple(parts)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Every combination of the axes that a scene offers; combinations with the same laws are one form."""
+
+    axes: Mapping[str, tuple[str, ...]]
+    build: Callable[[Mapping[str, str]], Form]
+    probes: Callable[[np.random.Generator], tuple[Probe, ...]]  # experiments that tell the forms apart
+    extra: tuple[Form, ...] = ()  # selectable by name, never a rival: the forms of an ablation
+
+    def forms(self) -> tuple[Form, ...]:
+        """The distinct forms, in the order of the product; of several names for the same laws the first stays."""
+        distinct: dict[tuple[Any, ...], Form] = {}
+        for values in itertools.product(*self.axes.values()):
+            form = self.build(dict(zip(self.axes, values, strict=True)))
+            distinct.setdefault(form.acts, form)
+        return tuple(distinct.values())
+
+    def named(self, name: str) -> Form:
+        """The form of that name, rival or extra."""
+        found = {form.name: form for form in (*self.forms(), *self.extra)}
+        if name not in found:
+            raise UnknownName("sketch", name, found)
+        return found[name]

@@ -1,0 +1,48 @@
+"""Limits: what ends the motion of a hinge, and of a fingertip whose arm is only so long."""
+
+import numpy as np
+
+from visualpatchworld.laws.chain import solve
+from visualpatchworld.laws.constant import positive, signed, threshold
+
+LIMIT = signed("rad", "how far it bends either way", 0, 4)
+FARTHEST = threshold("L", "distance from the base with the arm straight", 0, 2)
+
+
+def clip_angle(angles, hinge, *, limit=LIMIT):
+    """A hinge bends to its limit and no further."""
+    return tuple(np.clip(angle, -limit, limit) if i == hinge else angle for i, angle in enumerate(angles))
+
+
+def soft_stop(
+    torques,
+    matrix,
+    angles,
+    speeds,
+    hinge,
+    *,
+    limit=LIMIT,
+    stiffness=positive("1/s^2", "pull of the stop back to the limit", 10, 10000),
+    braking=positive("1/s", "loss of speed in the stop", 1, 1000),
+    give=positive("1/s^2", "how much the stop gives way to a torque", 0.1, 10000),
+):
+    """Beyond its limit a hinge meets a damped spring that pushes it back and never pulls; the torques with the spring's."""
+    side, depth = np.sign(angles[hinge]), np.abs(angles[hinge]) - limit
+    wanted = -side * stiffness * depth - braking * speeds[hinge]
+    alone = [1.0 if i == hinge else 0.0 for i in range(len(torques))]
+    push = (wanted - solve(matrix, torques)[hinge]) / (give + solve(matrix, alone)[hinge])
+    push = np.where((depth > 0) & (side * push < 0), push, 0.0)
+    return [torque + push * part for torque, part in zip(torques, alone, strict=True)]
+
+
+def within_length(place, *, farthest=FARTHEST):
+    """The arm ends the fingertip's way outwards."""
+    scale = np.minimum(farthest / np.sqrt(place[0] ** 2 + place[1] ** 2 + 1e-12), 1.0)
+    return scale * place[0], scale * place[1]
+
+
+def within_bend(place, *, farthest=FARTHEST, nearest=threshold("L", "distance from the base with the arm bent all the way", 0, 2)):
+    """The arm ends the fingertip's way outwards, and its limit of bending the way inwards."""
+    distance = np.sqrt(place[0] ** 2 + place[1] ** 2 + 1e-12)
+    scale = np.clip(distance, nearest, farthest) / distance
+    return scale * place[0], scale * place[1]

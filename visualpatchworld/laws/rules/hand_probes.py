@@ -1,0 +1,154 @@
+"""Experiments with a hand and blocks: it moves alone, passes a block, picks it up, closes beside and above it, and lets it go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from visualpatchworld.laws.probe import Probe
+from visualpatchworld.laws.scene import Scene
+from visualpatchworld.laws.vector import rotate
+from visualpatchworld.scene.schema import SceneObject
+
+STEPS = 16
+OPEN, CLOSE = -1.0, 1.0
+# In halves of a block's edge: where a grip is tried, off the block's middle along the fingers' width, towards a finger and above.
+OFF_MIDDLE = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+NEAR_MIDDLE = np.array([0.4, 0.17])  # of the workspace's half size: how far from its middle a block is put
+# Heights as shares of the workspace's.
+HIGH, CARRYING, PASSING, OVER, LOW = 0.65, (0.36, 0.65), 0.29, 0.25, 0.22
+
+POSE = ("pose.x", "pose.y", "pose.z", "pose.angle")
+
+
+def probes_of(scene: Scene, gripper: SceneObject, blocks: Sequence[SceneObject]) -> Callable[[np.random.Generator], tuple[Probe, ...]]:
+    """Moves of the hand ask for the effector, passing and picking up a block for the object, and opening in the air for the release;
+    grips off the block's middle are for the constants."""
+
+    def probes(rng: np.random.Generator) -> tuple[Probe, ...]:
+        table = Table(scene, gripper, blocks)
+        runs = [_move(table, rng, i) for i in range(3)]
+        runs += [_touch_down(table, rng, i) for i in range(2)]
+        runs += [_pass(table, rng, i) for i in range(2)]
+        runs += [_pick_up(table, rng, i) for i in range(3)]
+        runs += [_grip(table, rng, f"beside its middle {i + 1}", beside=part) for i, part in enumerate(OFF_MIDDLE)]
+        runs += [_come_down(table, rng, i, towards=part) for i, part in enumerate(OFF_MIDDLE)]
+        runs += [_grip(table, rng, f"above its middle {i + 1}", above=part) for i, part in enumerate(OFF_MIDDLE)]
+        runs += [_drop(table, rng, i) for i in range(3)]
+        return tuple(runs)
+
+    return probes
+
+
+class Table:
+    """The hand's workspace and the block that it is tried on; other blocks lie at the workspace's edge."""
+
+    def __init__(self, scene: Scene, gripper: SceneObject, blocks: Sequence[SceneObject]):
+        self._scene, self._gripper, self._blocks = scene, gripper, blocks
+        low, high = scene.workspace or ((-scene.size / 4,) * 2 + (0.0,), (scene.size / 4,) * 2 + (scene.size / 4,))
+        self._low, self._high = np.array(low), np.array(high)
+        half = blocks[0].geometry.half_sizes
+        assert half is not None
+        self.half = half[2]
+
+    def height(self, share: float) -> float:
+        """Of the hand, as a share of the workspace's."""
+        return float(self._low[2] + share * (self._high[2] - self._low[2]))
+
+    @property
+    def lowest(self) -> float:
+        """Where the hand grips a block that lies on its support."""
+        return max(self.half, float(self._low[2]))
+
+    @property
+    def aside(self) -> np.ndarray:
+        """A way that leaves a block out of the hand's."""
+        return np.array([0.0, (self._high[1] - self._low[1]) / 3])
+
+    def spot(self, rng: np.random.Generator) -> np.ndarray:
+        middle, half = (self._low + self._high)[:2] / 2, (self._high - self._low)[:2] / 2
+        return middle + rng.uniform(-1, 1, 2) * NEAR_MIDDLE * half
+
+    def start(
+        self, hand: np.ndarray, height: float, yaw: float, block: np.ndarray, *, closing: float = 0.0, held: bool = False
+    ) -> np.ndarray:
+        """The hand at a height, the block on its support and turned like the hand, or in the fingers."""
+        numbers = dict(zip(self._scene.fields(self._gripper, *POSE), (*hand.tolist(), height, yaw), strict=True))
+        numbers |= dict(
+            zip(self._scene.fields(self._gripper, "attributes.opening", "attributes.contact"), (closing, float(held)), strict=False)
+        )
+        first, *others = self._blocks
+        z = height if held else self.half
+        numbers |= dict(zip(self._scene.fields(first, *POSE), (*block.tolist(), z, yaw), strict=True))
+        for i, other in enumerate(others):
+            side = -1.0 if (block[1] + hand[1]) / 2 > (self._low[1] + self._high[1]) / 2 else 1.0
+            y = (self._low[1] + self._high[1]) / 2 + side * (self._high[1] - self._low[1]) * (0.5 - 0.1 * i)
+            numbers |= dict(zip(self._scene.fields(other, *POSE), (self._low[0], y, self.half, 0.0), strict=True))
+        return self._scene.start(numbers)
+
+
+def _move(table: Table, rng: np.random.Generator, number: int) -> Probe:
+    """High above there and back, with a rest after each: does the hand arrive, and does it stop?"""
+    way = rng.uniform(0.3, 0.6, 5) * rng.choice([-1, 1], 5)
+    actions = _phases((5, way), (3, np.zeros(5)), (5, -way), (3, np.zeros(5)))
+    hand, yaw = table.spot(rng), rng.uniform(-1, 1)
+    return Probe(
+        f"move freely {number + 1}", "effector", table.start(hand, table.height(HIGH), yaw, hand + table.aside, closing=0.4), actions
+    )
+
+
+def _touch_down(table: Table, rng: np.random.Generator, number: int) -> Probe:
+    """Straight down onto the support, along it, and up again: how does the hand come to its lowest place?"""
+    along = np.array([*rng.uniform(-0.5, 0.5, 2), -0.3, 0.0, OPEN])
+    actions = _phases((7, [0, 0, -0.6, 0, OPEN]), (4, along), (5, [0, 0, 0.6, 0, OPEN]))
+    hand, yaw = table.spot(rng), rng.uniform(-1, 1)
+    return Probe(f"touch down {number + 1}", "effector", table.start(hand, table.height(LOW), yaw, hand + table.aside), actions)
+
+
+def _pass(table: Table, rng: np.random.Generator, number: int) -> Probe:
+    """With open fingers up and away from the block, and closing them on nothing: does it come along?"""
+    block, yaw = table.spot(rng), rng.uniform(-1, 1)
+    side = rng.choice([-1, 1])
+    actions = _phases((5, [0, side * 0.5, 0.4, 0, OPEN]), (5, [0.3, 0, 0, 0.3, CLOSE]), (6, [-0.3, 0, -0.3, 0, OPEN]))
+    start = table.start(block + side * table.aside / 2, table.height(PASSING), yaw, block)
+    return Probe(f"pass the block {number + 1}", "object", start, actions)
+
+
+def _pick_up(table: Table, rng: np.random.Generator, number: int) -> Probe:
+    """Close the fingers around the block, lift it, carry it sideways."""
+    block, yaw = table.spot(rng), rng.uniform(-1, 1)
+    carry = np.array([*rng.uniform(0.2, 0.5, 2) * rng.choice([-1, 1], 2), 0.1, rng.uniform(-0.3, 0.3), CLOSE])
+    actions = _phases((5, [0, 0, 0, 0, CLOSE]), (6, [0, 0, 0.5, 0, CLOSE]), (5, carry))
+    hand = block + rng.uniform(-0.2, 0.2, 2) * table.half
+    return Probe(f"pick up {number + 1}", "object", table.start(hand, table.lowest, yaw, block), actions)
+
+
+def _grip(table: Table, rng: np.random.Generator, name: str, beside: float = 0.0, above: float = 0.0) -> Probe:
+    """Close the fingers where the block is off their middle, and lift: do they hold it? Where they just do not, they may flick it away."""
+    block, yaw = table.spot(rng), rng.uniform(-1, 1)
+    off = np.array([table.half * rng.choice([-1, 1]) * beside, 0.0])
+    actions = _phases((5, [0, 0, 0, 0, CLOSE]), (STEPS - 5, [0, 0, 0.4, 0, CLOSE]))
+    return Probe(f"grip {name}", "", table.start(block - rotate(off, yaw), table.lowest + above * table.half, yaw, block), actions)
+
+
+def _come_down(table: Table, rng: np.random.Generator, number: int, towards: float) -> Probe:
+    """Come down with open fingers, one of them nearer to the block than the other, close them and lift: were they around it?"""
+    block, yaw = table.spot(rng), rng.uniform(-1, 1)
+    off = np.array([0.0, table.half * rng.choice([-1, 1]) * towards])
+    actions = _phases((6, [0, 0, -0.6, 0, OPEN]), (5, [0, 0, 0, 0, CLOSE]), (STEPS - 11, [0, 0, 0.5, 0, CLOSE]))
+    start = table.start(block - rotate(off, yaw), table.height(OVER), yaw, block)
+    return Probe(f"come down near a finger {number + 1}", "", start, actions)
+
+
+def _drop(table: Table, rng: np.random.Generator, number: int) -> Probe:
+    """Hold the block in the air, then open the fingers and keep the hand where it is."""
+    place, yaw = table.spot(rng), rng.uniform(-1, 1)
+    actions = _phases((3, [0, 0, 0, 0, CLOSE]), (13, [0, 0, 0, 0, OPEN]))
+    start = table.start(place, table.height(rng.uniform(*CARRYING)), yaw, place, closing=0.5, held=True)
+    return Probe(f"let go in the air {number + 1}", "release", start, actions)
+
+
+def _phases(*phases: tuple[int, object]) -> np.ndarray:
+    """Actions, each repeated for a number of steps."""
+    return np.concatenate([np.tile(np.asarray(action, dtype=float), (steps, 1)) for steps, action in phases])
