@@ -30,7 +30,7 @@ def table(results: Results, quoted: Quoted) -> Table:
         notes=(
             *(f"{line['name']}: {line['test']}; {line['why'].rstrip('.')}." for line in lines),
             *(f"{line['name']}: {_constants(line)}" for line in lines),
-            "'diverges': a plant that integrates its input leaves every range when simulated freely for long; over a second it can be judged.",
+            "'diverges': a plant that integrates its input leaves every range when simulated for long; over a second it can be judged.",
             quoted.note,
         ),
         measured=tuple(lines),
