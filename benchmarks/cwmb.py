@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,8 +88,11 @@ def measure(name: str, folder: Path, seconds: float, programs: Path, say: Say) -
                 path.write_text(found.program.text, encoding="utf-8")
                 told = summary(found, str(path.relative_to(programs.parent)))
                 record |= {key: told[key] for key in ("constants", "reward", "terminated", "program", "program_hash")}
-        except VpwError as error:  # no program: nothing is right but what nobody foresaw, and they count as nothing
-            scores = {"failed": str(error), "as_counted": 0.0, "isclose": 0.0}
+        except Exception as error:  # no program counts as nothing
+            why = str(error) if isinstance(error, VpwError) else f"{type(error).__name__}: {error}"
+            if not isinstance(error, VpwError):
+                traceback.print_exc()
+            scores = {"failed": why, "as_counted": 0.0, "isclose": 0.0}
         spent = {"wall_seconds": round(time.perf_counter() - began, 1), "cpu_seconds": round(time.process_time() - cpu, 1)}
         record[part] = scores | spent
     return record

@@ -12,6 +12,7 @@ import argparse
 import subprocess
 import sys
 import time
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -194,9 +195,12 @@ def _safe(name: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
         if options.plan:
             return plan(name, seed, options.episodes, options.programs, say)
         return measure(name, seed, options.seconds, options.sindy, options.programs, say)
-    except VpwError as error:
-        say(f"failed: {error}")
-        return {"name": name, "seed": seed, "ok": False, "failed": str(error), "seconds": round(time.perf_counter() - began, 1)}
+    except Exception as error:  # a failure is a result, too; what is no sentence of ours is shown in full
+        why = str(error) if isinstance(error, VpwError) else f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        if not isinstance(error, VpwError):
+            traceback.print_exc()
+        say(f"failed: {why}")
+        return {"name": name, "seed": seed, "ok": False, "failed": why, "seconds": round(time.perf_counter() - began, 1)}
 
 
 def _apart(name: str, seed: int, options: argparse.Namespace, lines: Lines) -> None:

@@ -7,6 +7,7 @@ fitted to are explained better with it, and left out again where they are explai
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,10 +36,11 @@ FINE = 0.05  # of a field's spread: rows closer together than this say the same 
 HELD_OUT_EVERY = 3
 FIRST_TERMS = 4
 ENOUGH = 0.05  # of the response that a first regression may leave
-WORTH = 0.97  # of what windows leave that were not fitted to: no term is taken for less
-IDLE = 1.01  # the same, for leaving one out
+WORTH = 0.97  # of what windows leave that were not fitted to: no term is taken or kept for less
 TURNS = 0.8  # rad: a range in which a sine can be told from a straight line
 POOL = 8
+SINGLES = 3  # candidates that are tried alone
+PAIRED = 4  # candidates that are tried two by two
 
 
 @dataclass(frozen=True)
@@ -165,13 +167,7 @@ def _candidates(reading: Reading, states, actions, space: ActionSpace) -> list[t
         terms = list(library(reading, own, rows, drives(space, Delay(0, len(space))), []).levels[0])
         if own.velocity and not turns:
             terms.append(Term(f"state.{own.name} ** 2 * state.{own.velocity}", "viscous", "DRAG_BEND", 1.4, (own.velocity, own.name)))
-        curved = any(word in term.code for term in terms for word in ("np.sin", "np.cos")) and turns
-        for term in terms:
-            wave = "np.sin" in term.code or "np.cos" in term.code
-            power = term.code.startswith(f"state.{own.name}")
-            if (wave and not turns) or (power and curved):
-                continue
-            found.append((own, term))
+        found += [(own, term) for term in terms if turns or not ("np.sin" in term.code or "np.cos" in term.code)]
     return found
 
 
@@ -287,21 +283,21 @@ class _Look:
         return _Fit(factors, taken, starts, self._level(left, windows.held), by_window, gains, spread)
 
     def fuller(self, fit: _Fit) -> _Fit | None:
-        """The fit with one further candidate of the three that promise most, where one serves held-out windows."""
-        best = None
-        for k in np.argsort(fit.gains)[::-1][:3]:
-            if fit.gains[k] > 0:
-                trial = self.fit(fit.factors, (*fit.taken, int(k)), fit.starts)
-                if trial is not None and trial.serves(fit) and (best is None or trial.score < best.score):
-                    best = trial
-        return best
+        """The fit with one further candidate of those that promise most, or with two where only both together serve held-out windows."""
+        promising = [int(k) for k in np.argsort(fit.gains)[::-1] if fit.gains[k] > 0]
+        for options in ([(k,) for k in promising[:SINGLES]], list(itertools.combinations(promising[:PAIRED], 2))):
+            trials = [self.fit(fit.factors, (*fit.taken, *option), fit.starts) for option in options]
+            serving = [trial for trial in trials if trial is not None and trial.serves(fit)]
+            if serving:
+                return min(serving, key=lambda trial: trial.score)
+        return None
 
     def leaner(self, fit: _Fit) -> _Fit | None:
         """The fit without a term that held-out windows do not miss."""
         weakest = sorted(fit.taken, key=lambda k: abs(fit.factors[k]) / max(fit.spread[k], 1e-300))
         for k in weakest[:-1]:
             trial = self.fit(fit.factors, [j for j in fit.taken if j != k], fit.starts)
-            if trial is not None and trial.score <= IDLE * fit.score:
+            if trial is not None and not fit.serves(trial):
                 return trial
         return None
 
