@@ -132,7 +132,7 @@ def test_quoted_figures_are_marked(name: str, folder: Path):
             for column, entry in zip(table.columns[1:], entries[1:], strict=True):
                 assert entry.quoted == (section.quoted or "(quoted)" in column.heading)
     for render in FORMATS.values():
-        assert render(table)
+        assert render(table, 100)
 
 
 @pytest.mark.parametrize("name", IDS)
