@@ -160,7 +160,7 @@ def _fitted(
     start, bounds = np.clip(np.nan_to_num(start), low + 1e-9, high - 1e-9), (low, high)
     try:
         found = least_squares(residuals, start, bounds=bounds, x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=300).x
-    except np.linalg.LinAlgError:  # slopes so unequal that their decomposition does not converge
+    except (np.linalg.LinAlgError, ValueError):  # slopes so unequal that they overflow or do not decompose
         found = start
     moved, scale = at(found)
     return _shortened(moved, scale, values, target, judged)

@@ -8,6 +8,7 @@ fitted to are explained better with it, and left out again where they are explai
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -110,6 +111,10 @@ def long_look(
     if not candidates or len(candidates) > MOST_CANDIDATES:
         return None
     units, first = _first_terms(reading, states, actions, candidates)
+    # Over a range that was seen once, sines and powers mend each other's misfit: only the kind that a first look asks for stays.
+    waves = {own.name for own, term in (candidates[k] for k in first[1]) if _is_wave(term)}
+    candidates = [(own, term) for own, term in candidates if not (_is_power(own, term) if own.name in waves else _is_wave(term))]
+    units, first = _first_terms(reading, states, actions, candidates)
     seen = np.array([name not in reading.hidden for name in reading.state_names])
     longest = max(len(a) for a in actions)
     fit, history, length = None, [], 0
@@ -167,8 +172,16 @@ def _candidates(reading: Reading, states, actions, space: ActionSpace) -> list[t
         terms = list(library(reading, own, rows, drives(space, Delay(0, len(space))), []).levels[0])
         if own.velocity and not turns:
             terms.append(Term(f"state.{own.name} ** 2 * state.{own.velocity}", "viscous", "DRAG_BEND", 1.4, (own.velocity, own.name)))
-        found += [(own, term) for term in terms if turns or not ("np.sin" in term.code or "np.cos" in term.code)]
+        found += [(own, term) for term in terms if turns or not _is_wave(term)]
     return found
+
+
+def _is_wave(term: Term) -> bool:
+    return "np.sin" in term.code or "np.cos" in term.code
+
+
+def _is_power(own: Coordinate, term: Term) -> bool:
+    return bool(re.match(rf"state\.{own.name}\b", term.code))
 
 
 def _first_terms(reading: Reading, states, actions, candidates):
