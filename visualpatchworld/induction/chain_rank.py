@@ -111,7 +111,7 @@ def thin(steps: Steps, regression: Regression) -> Regression:
         eased = table.observed @ np.linalg.solve(table.inertia[..., chosen] @ values, table.columns[..., chosen] * values)
         effects = dict(zip(regression.values, np.sqrt(np.mean(eased**2, axis=(0, 1))).tolist(), strict=True))
         left = sorted((term for term in regression.values if term not in needed), key=lambda term: effects[term])
-        if not left or effects[left[0]] > 100 * regression.error + 1e-4:
+        if not left or len(regression.values) < 3 or effects[left[0]] > 100 * regression.error + 1e-4:
             return regression
         fewer = regress(table, [term for term in regression.values if term != left[0]], regression.values)
         if fewer.error <= ceiling:

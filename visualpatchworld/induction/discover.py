@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -17,8 +17,9 @@ from visualpatchworld.induction.draft import cut, normalised_errors, predict
 from visualpatchworld.induction.ends import Ends, find_ends
 from visualpatchworld.induction.explore import MOST_STEPS, Extremes, follow, pumping_policies, run_policy
 from visualpatchworld.induction.fields import read_fields
+from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.motion import number_line, source_of
-from visualpatchworld.induction.reading import Reading, table
+from visualpatchworld.induction.reading import Integrator, Reading, table
 from visualpatchworld.induction.reward import Reward, find_reward
 from visualpatchworld.induction.search import Found, search_dynamics
 from visualpatchworld.induction.transitions import transitions
@@ -32,6 +33,9 @@ BUDGET = 2000  # environment steps in all
 FIRST_SHARE = 0.6  # of the budget, for varied random actions; the rest goes where those did not
 HORIZONS = (1, 5, 25)
 EVERY = 5  # one episode of so many is kept aside
+LONG = 250  # steps of a log that laws are compared over, where none is exact
+FAR_OFF = 1e3  # of a field's spread: nothing counts as worse than this
+BETTER = 0.9  # of the error of the law that single steps gave: less gain is not worth another law
 SURPRISE = 10  # times the usual error: what exploring shows is something new
 UNNAMED = re.compile(r"o\d+")  # a field that the world itself has no name for
 
@@ -105,6 +109,9 @@ def discover(
         if surprised:
             progress("searching again with what exploring showed")
             found = search(data)
+    elif found.verdict != "explained":
+        progress("looking at long stretches of the log")
+        found = _at_length(found, data, kept_aside, world, max(seconds - (time.perf_counter() - began), 0.3 * seconds), progress)
     progress("finding reward and end")
     steps = transitions(found.reading, [*data, *kept_aside])
     reward, ends = find_reward(found.reading, world.action_space, steps), find_ends(found.reading, steps)
@@ -138,6 +145,50 @@ def _explore(world: World, found: Found, budget: int, seed: int):
         if room() < 10:
             break
         yield follow(world, list(actions), seed, room())
+
+
+def _at_length(found: Found, data, kept_aside: Sequence[Trajectory], world: World, seconds: float, progress: Progress) -> Found:
+    """What was found, or the law that long stretches of the log ask for, whichever goes wrong later on what was kept aside."""
+    longest = max((len(trajectory) for trajectory in kept_aside), default=0)
+    if longest < 2 * HORIZONS[-1]:
+        return found
+    readings = _second_order(found.reading)
+    best, error = found, BETTER * _error_at_length(found, kept_aside, longest)
+    for reading in readings:
+        look = long_look(reading, data, world.action_space, seconds=seconds / len(readings), progress=progress)
+        if look is None:
+            continue
+        left = ", ".join(f"{value:.2g} of {name}" for name, value in look.left.items())
+        why = f"stretches of {look.steps * look.stride} rows that were not fitted to leave {left}, their starts taken as unknowns"
+        option = replace(found, reading=look.reading, draft=look.draft, verdict="valid-inside", why=why)
+        then = _error_at_length(option, kept_aside, longest)
+        if then < error:
+            best, error = option, then
+    return best
+
+
+def _second_order(reading: Reading) -> list[Reading]:
+    """The reading and, where a coordinate has no velocity, readings in which it has one that nobody sees."""
+    if all(coordinate.velocity is not None for coordinate in reading.coordinates):
+        return [reading]
+    moving = tuple(c if c.velocity is not None else replace(c, velocity=f"{c.name}_speed") for c in reading.coordinates)
+    integrators: tuple[Integrator, ...] = ("semi-implicit", "explicit")
+    return [reading, *(replace(reading, coordinates=moving, integrator=integrator) for integrator in integrators)]
+
+
+def _error_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: int) -> float:
+    """What is off of each field's spread, after a short and after a long stretch, of what was observed alone."""
+    reading, logs = found.reading, []
+    skip = 1 if any(c.velocity_column is None for c in found.reading.coordinates) else 0  # until a difference shows the velocity
+    columns = [k for k, name in enumerate(reading.state_names) if name not in reading.hidden]
+    for horizon in (HORIZONS[-1], min(LONG, longest - 2 * skip)):
+        states = [reading.states(trajectory)[skip : len(trajectory) + 1 - skip] for trajectory in kept_aside]
+        acted = [trajectory.actions[skip : len(trajectory) - skip] for trajectory in kept_aside]
+        stretches = cut(states, acted, horizon)
+        given = predict(found.draft.program, stretches)
+        off = normalised_errors(given[..., columns], stretches.truths[..., columns], stretches.starts[:, columns])
+        logs.append(np.log(np.sqrt(np.mean(np.minimum(off, FAR_OFF) ** 2)) + 1e-12))
+    return float(np.exp(np.mean(logs)))
 
 
 def _typical_error(found: Found, data: Sequence[Trajectory]) -> float:

@@ -59,9 +59,9 @@ def cut(
     kept = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, min(most, len(places))).astype(int))] if places else []
     width, action_dim = states[0].shape[1], actions[0].shape[1]
     return Stretches(
-        np.array([states[i][t] for i, t in kept]).reshape(-1, width),
-        np.array([actions[i][t : t + horizon] for i, t in kept]).reshape(-1, horizon, action_dim),
-        np.array([states[i][t + 1 : t + horizon + 1] for i, t in kept]).reshape(-1, horizon, width),
+        np.array([states[i][t] for i, t in kept]).reshape(len(kept), width),
+        np.array([actions[i][t : t + horizon] for i, t in kept]).reshape(len(kept), horizon, action_dim),
+        np.array([states[i][t + 1 : t + horizon + 1] for i, t in kept]).reshape(len(kept), horizon, width),
     )
 
 

@@ -158,7 +158,11 @@ def _fitted(
     low = np.array([bound for part in parts for bound in (-0.01, -20.0, -0.001)[: len(part)]] + [-2000.0])
     high = np.array([bound for part in parts for bound in (0.999, 20.0, 100.0)[: len(part)]] + [2000.0])
     start, bounds = np.clip(np.nan_to_num(start), low + 1e-9, high - 1e-9), (low, high)
-    moved, scale = at(least_squares(residuals, start, bounds=bounds, x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=300).x)
+    try:
+        found = least_squares(residuals, start, bounds=bounds, x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=300).x
+    except (np.linalg.LinAlgError, ValueError):  # slopes so unequal that they overflow or do not decompose
+        found = start
+    moved, scale = at(found)
     return _shortened(moved, scale, values, target, judged)
 
 

@@ -125,6 +125,8 @@ def read_fields(
     for column in parameters:
         note(column, "constant", "episode", "stays the same within an episode and differs between episodes")
     kept = tuple((maker.plain(column), column) for column in parameters)
+    for name, column in kept:
+        derived = [replace(one, expression=re.sub(rf"\bparameter_{column}\b", name, one.expression)) for one in derived]
     coordinates = sorted(coordinates, key=lambda c: (c.relative_to is not None, c.columns))
     fields = tuple(roles[column] for column in range(width))
     still = {c: float(f"{np.mean(seen[:, c]):.6g}") for c in range(width) if roles[c].role in ("constant", "noise") and c not in parameters}

@@ -61,7 +61,7 @@ def find_limits(
         for limit in _candidates(reading, rows, build(taken), open_rows, taken):
             try:
                 trial = unexplained(build([*taken, limit]), rows, noise, tolerance)
-            except ValueError:
+            except (ValueError, NameError):  # two laws of one name, or a limit of what nothing moves
                 continue
             # A dearer limit must explain more; one that breaks rows that were explained is invented.
             if trial.rows.sum() <= count and trial.bits + len(limit.numbers) < least:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.program.program import Program
@@ -23,29 +25,50 @@ def replay_errors(program: Program, trajectories: Sequence[Trajectory], horizon:
 
     A program that has `read` and `observe` is compared by its observations; any other by its state, which must be what was observed.
     """
-    width = trajectories[0].observations.shape[1]
     total, by_field = {}, {}
     for steps in sorted({1, *(h for h in (5, 25, 50, 100) if h < horizon), horizon}):
-        places = [(t, i) for t in trajectories for i in range(len(t) - steps + 1)]
-        if not places:
+        windows = windows_of(trajectories, steps)
+        if windows is None:
             continue
-        kept = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, MOST_WINDOWS).astype(int))]
-        starts = np.array([t.observations[i] for t, i in kept])
-        truths = np.array([t.observations[i + steps] for t, i in kept])
-        actions = np.array([t.actions[i : i + steps] for t, i in kept])
-        change = np.std(truths - starts, axis=0)
-        off = np.abs(_predicted(program, starts, actions) - truths)
-        off = np.where(np.isfinite(off), off, np.inf)
-        live = change > STILL
-        ratios = off[:, live] / change[live]
-        total[str(steps)] = _spread(np.sqrt(np.mean(ratios**2, axis=1)))
-        by_field[str(steps)] = {str(i): float(np.median(off[:, i] / change[i])) for i in range(width) if live[i]}
+        total[str(steps)], by_field[str(steps)] = window_errors(last_observations(program, windows.starts, windows.actions), windows)
     if not total:
         raise BadTrace(f"No trajectory has {min(horizon, 1)} steps to compare with.")
     return total, by_field
 
 
-def _predicted(program: Program, starts: np.ndarray, actions: np.ndarray) -> np.ndarray:
+class Windows(NamedTuple):
+    """N stretches of H steps of a log: what was observed first and last, and what was done between."""
+
+    starts: Float[np.ndarray, "N O"]
+    actions: Float[np.ndarray, "N H A"]
+    truths: Float[np.ndarray, "N O"]
+
+
+def windows_of(trajectories: Sequence[Trajectory], steps: int) -> Windows | None:
+    """Stretches of so many steps, evenly thinned; None where no trajectory is that long."""
+    places = [(t, i) for t in trajectories for i in range(len(t) - steps + 1)]
+    if not places:
+        return None
+    kept = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, MOST_WINDOWS).astype(int))]
+    return Windows(
+        np.array([t.observations[i] for t, i in kept]),
+        np.array([t.actions[i : i + steps] for t, i in kept]),
+        np.array([t.observations[i + steps] for t, i in kept]),
+    )
+
+
+def window_errors(predicted: Float[np.ndarray, "N O"], windows: Windows) -> tuple[dict[str, float], dict[str, float]]:
+    """Normalised errors of predicted last observations: over all fields, and the median of each."""
+    change = np.std(windows.truths - windows.starts, axis=0)
+    off = np.abs(predicted - windows.truths)
+    off = np.where(np.isfinite(off), off, np.inf)
+    live = change > STILL
+    by_field = {str(i): float(np.median(off[:, i] / change[i])) for i in range(len(change)) if live[i]}
+    return _spread(np.sqrt(np.mean((off[:, live] / change[live]) ** 2, axis=1))), by_field
+
+
+def last_observations(program: Program, starts: Float[np.ndarray, "N O"], actions: Float[np.ndarray, "N H A"]) -> Float[np.ndarray, "N O"]:
+    """What the program foresees to be observed after these actions, in double precision."""
     model = program.bind_world("jax")
 
     def last(start: jax.Array, acted: jax.Array) -> jax.Array:

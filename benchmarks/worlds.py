@@ -1,0 +1,235 @@
+"""From a world to a program, nothing given but the world: every world of the table, beside what users would take instead; resumable.
+
+Usage: python benchmarks/worlds.py [--only NAME ...] [--seeds 0] [--seconds 60] [--sindy PYTHON]
+       python benchmarks/worlds.py --plan [--episodes 20] [--only NAME ...]
+
+A line per world and seed goes to results/worlds/worlds.jsonl, of planning to results/worlds/plans.jsonl; the programs to programs/worlds/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lines import Lines
+from rivals import NoSindy, network_ensemble, sparse_regression
+from visualpatchworld.cli._compiled import keep_compiled
+
+from visualpatchworld.errors import VpwError
+from visualpatchworld.induction.discover import BUDGET, discover, summary
+from visualpatchworld.induction.replay import last_observations, window_errors, windows_of
+from visualpatchworld.program.program import Program, read_program
+from visualpatchworld.world.collect import collect
+from visualpatchworld.world.open import open_world
+from visualpatchworld.world.trajectory import Trajectory
+from visualpatchworld.world.world import World
+
+HORIZON = 25
+HELD_OUT_STEPS = 2000
+LEAST_WINDOWS = 50
+HELD_OUT_SEED = 10_000  # added to a run's seed: episodes that judge come from elsewhere than those that teach
+PATIENCE = 15  # times the seconds of a search, after which a run is given up
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A world of the table: the error after 25 steps that is asked for, none where it is only tried, and its return when solved."""
+
+    error: float | None
+    solved: float | None = None
+
+
+WORLDS: dict[str, Goal] = {
+    "Pendulum-v1": Goal(1e-3),
+    "CartPole-v1": Goal(1e-3, 475),
+    "MountainCar-v0": Goal(1e-3, -110),
+    "MountainCarContinuous-v0": Goal(1e-3, 90),
+    "Acrobot-v1": Goal(1e-3, -100),
+    "InvertedPendulum-v5": Goal(1e-3, 950),
+    "InvertedDoublePendulum-v5": Goal(1e-3, 9100),
+    "dmc:pendulum/swingup": Goal(1e-3, 819),
+    "dmc:cartpole/swingup": Goal(1e-3, 876),
+    "dmc:cartpole/two_poles": Goal(1e-3),
+    "dmc:cartpole/three_poles": Goal(1e-3),
+    "dmc:acrobot/swingup": Goal(1e-3, 518),
+    "dmc:point_mass/easy": Goal(1e-3),
+    "Reacher-v5": Goal(0.05, -5),
+    "dmc:reacher/hard": Goal(0.05),
+    "Swimmer-v5": Goal(None),
+    "LunarLander-v3": Goal(None),
+    "Pusher-v5": Goal(None),
+    "dmc:ball_in_cup/catch": Goal(None),
+    "Hopper-v5": Goal(None),
+}
+ROOT = Path(__file__).parents[1]
+
+
+def folder_name(name: str) -> str:
+    """A world's name as that of a folder."""
+    return name.replace("dmc:", "dmc-").replace("/", "-")
+
+
+class Watch:
+    """Keeps every transition of a world, whoever steps it, so that rivals learn from the very data of the search."""
+
+    def __init__(self, world: World):
+        self.world, self.pieces, self._fresh = world, [], True
+        step, reset, set_place, restore = world.step, world.reset, world.set_place, world.restore
+
+        def begun(observation, shown: bool = True):
+            self.pieces.append(([observation] if shown else [], []))
+            return observation
+
+        def stepped(action):
+            outcome = step(action)
+            observations, actions = self.pieces[-1]
+            if observations:
+                actions.append(np.array(action, dtype=float))
+            observations.append(outcome.observation)
+            return outcome
+
+        world.step = stepped  # type: ignore[method-assign]
+        world.reset = lambda seed: begun(reset(seed))  # type: ignore[method-assign]
+        world.set_place = lambda place: begun(set_place(place), world.shows_places_alike)  # type: ignore[method-assign]
+        world.restore = lambda snapshot: begun(restore(snapshot))  # type: ignore[method-assign]
+
+    @property
+    def trajectories(self) -> list[Trajectory]:
+        """What was seen, without rewards."""
+        return [Trajectory(np.array(seen), np.array(done)) for seen, done in self.pieces if len(done) >= 1]
+
+
+def measure(name: str, seed: int, seconds: float, sindy: Path | None, programs: Path, say) -> dict[str, Any]:
+    """One run: the discovery as `vpw induce` writes it, and its errors and those of the rivals on episodes collected anew."""
+    world = open_world(name)
+    seen = Watch(world)
+    began, cpu = time.perf_counter(), time.process_time()
+    found = discover(world, budget=BUDGET, seed=seed, seconds=seconds, progress=say)
+    wall, cpu = time.perf_counter() - began, time.process_time() - cpu
+    path = programs / folder_name(name) / ("world_model.py" if seed == 0 else f"world_model_{seed}.py")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(found.program.text, encoding="utf-8")
+    say("collecting episodes that judge")
+    judge = open_world(name)
+    held = collect(judge, HELD_OUT_STEPS, np.random.default_rng(HELD_OUT_SEED + seed))
+    # Where most episodes end early, the longest horizon that enough windows have.
+    far = max(h for h in range(1, HORIZON + 1) if h == 1 or sum(max(0, len(t) - h + 1) for t in held) >= LEAST_WINDOWS)
+    windows = {steps: w for steps in (1, far) if (w := windows_of(held, steps)) is not None}
+    record: dict[str, Any] = {"name": name, "seed": seed, "ok": True, "horizon": max(windows)}
+    record |= {"wall_seconds": round(wall, 1), "cpu_seconds": round(cpu, 1), "limit_seconds": seconds}
+    record |= {"lines": len(found.program.text.splitlines()), "held_out_steps": sum(map(len, held)), "held_out_episodes": len(held)}
+    record["errors"] = {h: window_errors(last_observations(found.program, w.starts, w.actions), w)[0] for h, w in windows.items()}
+    told = summary(found, str(path.relative_to(programs.parent)))
+    record |= {key: told[key] for key in ("form", "laws", "fields", "dt", "integrator", "constants", "reward", "terminated", "verdict")}
+    record |= {key: told[key] for key in ("why", "env_steps", "program", "program_hash")}
+    say("a network ensemble and sparse regression on the same data")
+    learned = seen.trajectories
+    record["same_data_steps"] = sum(map(len, learned))
+    predict = network_ensemble(world.action_space, learned, seed)
+    record["networks"] = {h: window_errors(predict(w.starts, w.actions), w)[0] for h, w in windows.items()}
+    try:
+        ends, terms = sparse_regression(sindy, world.action_space, learned, {h: (w.starts, w.actions) for h, w in windows.items()})
+        record["sindy"] = {h: window_errors(ends[h], w)[0] for h, w in windows.items()} | {"terms": terms}
+    except NoSindy as absent:
+        record["sindy"] = {"why": str(absent)}
+    return record
+
+
+def plan(name: str, seed: int, episodes: int, programs: Path, say) -> dict[str, Any]:
+    """Returns of planning in the true world with the program's own reward and end."""
+    from visualpatchworld.plan.reward import evaluate_return
+
+    path = programs / folder_name(name) / ("world_model.py" if seed == 0 else f"world_model_{seed}.py")
+    program = Program(read_program(path), path)
+    began = time.perf_counter()
+    done = evaluate_return(
+        open_world(name),
+        program,
+        episodes=episodes,
+        seed=HELD_OUT_SEED + seed,
+        on_episode=lambda number, earned: say(f"episode {number + 1}: {earned:.1f}"),
+    )
+    record: dict[str, Any] = {"name": name, "seed": seed, "episodes": episodes, "ok": True, "program_hash": program.hash}
+    return record | done.report | {"seconds": round(time.perf_counter() - began, 1)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--only", nargs="*", default=list(WORLDS), metavar="NAME", help="these worlds; any Gymnasium id or dmc: task will do"
+    )
+    parser.add_argument("--seeds", nargs="*", type=int, default=[0])
+    parser.add_argument("--seconds", type=float, default=60.0, help="that a search may take")
+    parser.add_argument("--sindy", type=Path, help="an interpreter that has PySINDy")
+    parser.add_argument("--plan", action="store_true", help="measure returns with the programs that are there")
+    parser.add_argument("--episodes", type=int, default=20)
+    parser.add_argument("--again", action="store_true", help="measure also what is there already")
+    parser.add_argument("--results", type=Path, default=ROOT / "results" / "worlds")
+    parser.add_argument("--programs", type=Path, default=ROOT / "programs" / "worlds")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)  # in this very process
+    options = parser.parse_args()
+    lines = Lines(options.results / ("plans.jsonl" if options.plan else "worlds.jsonl"), ("name", "seed"))
+    for name in options.only:
+        for seed in options.seeds:
+            if lines.has(name=name, seed=seed) and not options.again:
+                print(f"{name}, seed {seed}: measured before", flush=True)
+            elif options.here:
+                lines.put(_safe(name, seed, options))
+            else:
+                _apart(name, seed, options, lines)
+
+
+def _safe(name: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
+    began = time.perf_counter()
+
+    def say(text: str) -> None:
+        print(f"{name} {time.perf_counter() - began:6.1f} s  {text}", flush=True)
+
+    keep_compiled()
+    try:
+        if options.plan:
+            return plan(name, seed, options.episodes, options.programs, say)
+        return measure(name, seed, options.seconds, options.sindy, options.programs, say)
+    except Exception as error:  # a failure is a result, too; what is no sentence of ours is shown in full
+        why = str(error) if isinstance(error, VpwError) else f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        if not isinstance(error, VpwError):
+            traceback.print_exc()
+        say(f"failed: {why}")
+        return {"name": name, "seed": seed, "ok": False, "failed": why, "seconds": round(time.perf_counter() - began, 1)}
+
+
+def _apart(name: str, seed: int, options: argparse.Namespace, lines: Lines) -> None:
+    """A run in a process of its own, so that a world that hangs or breaks its process takes no other with it."""
+    given = [
+        "--here",
+        "--again",
+        "--only",
+        name,
+        "--seeds",
+        str(seed),
+        "--seconds",
+        str(options.seconds),
+        "--episodes",
+        str(options.episodes),
+    ]
+    given += ["--results", str(options.results), "--programs", str(options.programs)] + ["--plan"] * options.plan
+    given += ["--sindy", str(options.sindy)] if options.sindy else []
+    try:
+        done = subprocess.run([sys.executable, __file__, *given], timeout=None if options.plan else PATIENCE * options.seconds)
+        failed = f"the process ended with {done.returncode}" if done.returncode else ""
+    except subprocess.TimeoutExpired:
+        failed = f"nothing came within {PATIENCE * options.seconds:.0f} s"
+    if failed:
+        lines.put({"name": name, "seed": seed, "ok": False, "failed": failed})
+    print(f"{name}, seed {seed}: {failed or 'done'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

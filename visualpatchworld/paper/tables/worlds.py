@@ -1,0 +1,82 @@
+"""From a world to a program: what was found in every world, how long it stays right, and what planning with it earns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from visualpatchworld.paper.results import Results
+from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
+from visualpatchworld.paper.tables._lines import error_at, figure, read_lines
+
+COMMAND = "python benchmarks/worlds.py"
+
+
+def table(results: Results, quoted: Quoted) -> Table:
+    """A row per world and seed; worlds in which nothing was found stay in the table."""
+    lines = read_lines(results, "worlds", COMMAND)
+    plans = {(plan["name"], plan["seed"]): plan for plan in read_lines(results, "plans")}
+    seeds = {line["seed"] for line in lines}
+    rows = [_row(line, plans.get((line["name"], line["seed"]), {}), quoted, several=len(seeds) > 1) for line in lines]
+    return Table(
+        id=quoted.id,
+        title="Programs of worlds, nothing given but the world",
+        columns=(
+            Column("world", words=True),
+            Column("form", words=True),
+            Column("verdict", words=True),
+            *map(Column, ("lines", "constants", "env steps", "CPU s", "1 step", "25 steps", "networks", "PySINDy")),
+            *map(Column, ("return", "random", "zero", "solved at (quoted)")),
+            Column("with little data (quoted)", words=True),
+        ),
+        sections=(Section("Measured, with published figures in columns of their own", tuple(rows)),),
+        notes=tuple(_notes(lines, plans, quoted)),
+        measured=tuple(line | {"plan": plans.get((line["name"], line["seed"]))} for line in lines),
+    )
+
+
+def _row(line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted, *, several: bool) -> tuple[Entry, ...]:
+    name = line["name"]
+    told = quoted.row(name=name)
+    title = words(f"{name}, seed {line['seed']}" if several else name)
+    published = (quote(told.get("solved")), quote(told.get("told", MISSING)))
+    earned = [figure(plan.get(key), 3) for key in ("return_mean", "random_return", "zero_return")]
+    if plan.get("return_std") is not None:
+        earned[0] = figure(plan["return_mean"], 3, detail=f"+- {plan['return_std']:.2g}, n = {plan['n']}")
+    if not line["ok"]:
+        return (title, words(MISSING), words("failed"), *[Entry(MISSING)] * 8, *earned, *published)
+    horizon = line["horizon"]
+    return (
+        title,
+        words(line["form"]),
+        words(line["verdict"]),
+        Entry(str(line["lines"])),
+        Entry(str(len(line["constants"]))),
+        Entry(str(line["env_steps"])),
+        Entry(number(line["cpu_seconds"])),
+        error_at(line, "errors", 1),
+        *(error_at(line, of, horizon) for of in ("errors", "networks", "sindy")),
+        *earned,
+        *published,
+    )
+
+
+def _notes(lines: Sequence[Mapping[str, Any]], plans: Mapping[Any, Any], quoted: Quoted) -> list[str]:
+    held = sorted({line["held_out_episodes"] for line in lines if line["ok"]})
+    notes = [
+        "Errors are medians over windows of episodes that were collected anew, with other seeds, and are no part of the steps: root mean "
+        "square over fields of error over the spread of that field's change in as many steps. p90: 90 % of the windows stay below.",
+        "Networks (five of 2 x 64, predicting changes) and PySINDy (discrete time, control, polynomials of second degree and sines) "
+        "learned from the very transitions of the search; their errors after 25 steps.",
+    ]
+    if held:
+        notes.append(f"Between {held[0]} and {held[-1]} episodes judge.")
+    short = [line for line in lines if line["ok"] and line["horizon"] < 25]
+    notes += [f"{line['name']}: no episode lasts 25 steps; the errors are those after {line['horizon']}." for line in short]
+    notes += [f"{line['name']}: failed: {line['failed']}" for line in lines if not line["ok"]]
+    notes += [f"{line['name']}: {line['verdict']}: {line['why']}" for line in lines if line["ok"] and line["verdict"] != "explained"]
+    notes += [f"{name}, planning: {plan['failed']}" for (name, _), plan in plans.items() if not plan["ok"]]
+    notes += dict.fromkeys(line["sindy"]["why"] for line in lines if line["ok"] and "why" in line["sindy"])
+    if any((line["name"], line["seed"]) not in plans for line in lines):
+        notes.append(f"'-' was not measured; `{COMMAND}` computes errors, `{COMMAND} --plan` returns.")
+    return [*notes, quoted.note]
