@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from lines import Lines
 from rivals import NoSindy, network_ensemble, sparse_regression
-from visualpatchworld.cli._compiled import keep_compiled
 
+from visualpatchworld.cli._compute import keep_compiled
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.discover import BUDGET, discover, summary
 from visualpatchworld.induction.replay import last_observations, window_errors, windows_of
