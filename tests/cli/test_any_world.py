@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cli.conftest import Vpw
+from draws import SEED
 
 PENDULUM = "Pendulum-v1"
 
@@ -31,7 +32,7 @@ def told_by(vpw: Vpw, *arguments: object, code: int = 0) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A mass on a spring with constants drawn anew."""
-    rng = np.random.default_rng()
+    rng = np.random.default_rng(SEED)
     stiffness, loss, gain = rng.uniform((4.0, 0.1, 1.0), (16.0, 1.0, 5.0))
     observations, actions = np.zeros((6, 81, 2)), rng.uniform(-1, 1, (6, 80, 1))
     observations[:, 0] = rng.normal(size=(6, 2))
@@ -68,7 +69,7 @@ def test_a_log_is_explained_and_its_program_rolls_out_along_it(vpw: Vpw, log: Pa
 
 
 def test_a_log_of_noise_is_unexplained_and_says_so(vpw: Vpw, tmp_path: Path):
-    rng = np.random.default_rng()
+    rng = np.random.default_rng(SEED)
     path = tmp_path / "noise.npz"
     np.savez(path, observations=rng.normal(size=(5, 61, 2)), actions=rng.normal(size=(5, 60, 1)))
     told = told_by(vpw, "induce", str(path), "--out", str(tmp_path / "out"), code=3)

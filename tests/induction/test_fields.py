@@ -1,14 +1,11 @@
 """What the columns of an observation are is told from observations alone, and a user may correct it."""
 
-import secrets
-
 import numpy as np
 import pytest
+from draws import SEED
 from zoo import PUSH, bounce, extra_columns, geared, pendulum, rk4_repeat, run, second_order, viscous, wrapped_pendulum
 
 from visualpatchworld.induction.fields import BadField, parse_corrections, read_fields
-
-SEED = secrets.randbelow(2**31)
 
 
 def roles(animal, **given):

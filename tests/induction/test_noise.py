@@ -1,7 +1,5 @@
 """Noise of observations: the form is still found, and standard errors mean what they say."""
 
-import secrets
-
 import numpy as np
 from zoo import hidden_velocity, pendulum, viscous
 
@@ -11,7 +9,6 @@ from visualpatchworld.induction.shooting import refine_noisy
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.trajectory import Trajectory
 
-SEED = secrets.randbelow(2**31)
 TEXT = '''"""A pendulum with wrong constants to start from."""
 
 from typing import NamedTuple

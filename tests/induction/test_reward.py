@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from draws import SEED
 
 from visualpatchworld.induction.ends import find_ends, shortest_between
 from visualpatchworld.induction.reading import Coordinate, Reading
@@ -29,7 +30,7 @@ def made_steps(rng: np.random.Generator, reward=None, ended=None, count: int = 8
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    return np.random.default_rng()
+    return np.random.default_rng(SEED)
 
 
 def test_a_sum_of_squares_is_found(rng):

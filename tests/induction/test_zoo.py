@@ -1,16 +1,13 @@
 """Every small world of the zoo is found with nothing given: no names, no time step, no form; its constants are drawn anew in every run."""
 
-import secrets
-
 import numpy as np
 import pytest
+from draws import SEED
 from zoo import ZOO
 
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.search import search_dynamics
 from visualpatchworld.program.program import Program
-
-SEED = secrets.randbelow(2**31)
 
 
 @pytest.mark.parametrize("make", ZOO, ids=lambda make: make.__name__)

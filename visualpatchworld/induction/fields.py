@@ -403,8 +403,8 @@ def _memory(trajectories, candidate: _Candidate, columns) -> tuple[float, bool, 
     if design.shape[1] <= 12:
         design = np.concatenate([design, design**2, *(design[:, [i]] * design[:, i + 1 :] for i in range(design.shape[1] - 1))], axis=1)
     half = len(change) * 2 // 3
-    spread = float(np.std(np.concatenate(candidate.series))) or 1.0
     value = np.concatenate([s[2:] for s in candidate.series if len(s) >= 4])
+    spread = float(np.std(value[half:])) or 1.0  # of the very rows that judge: their own chance cancels
 
     def open_part(target: np.ndarray, size: float, *extra: np.ndarray) -> float:
         whole = np.concatenate([np.ones((len(change), 1)), design, *(e[:, None] for e in extra)], axis=1)
