@@ -44,7 +44,7 @@ class Attempt:
             found.append(f"a refusal is one line, not {self.err[:2000]!r}")
         if "Traceback" in self.err or "Traceback" in self.out:
             found.append(f"a traceback: {self.err[-2000:]}")
-        shown = arguments[0] != "table" or "--out" not in arguments  # a table that goes into a file is not shown
+        shown = list(arguments[:1]) != ["table"] or "--out" not in arguments  # a table that goes into a file is not shown
         if self.code == FINE and "--json" in arguments and shown:
             found += _json_complaints(self.out)
         found += [f"left behind: {path}" for path in folder.rglob(".*.part")]

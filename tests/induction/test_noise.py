@@ -1,6 +1,7 @@
 """Noise of observations: the form is still found, and standard errors mean what they say."""
 
 import numpy as np
+from draws import SEED
 from zoo import hidden_velocity, pendulum, viscous
 
 from visualpatchworld.induction.draft import Draft, Stretches
