@@ -135,8 +135,8 @@ def _planning(workload: Workload, planner: Any, scorer: Any) -> Callable[[], Non
     """A plan for the workload's task, ready to be made again and again."""
     import jax
 
-    from visualpatchworld.plan.sampling import sampling_search
     from visualpatchworld.plan.planner import Situation
+    from visualpatchworld.plan.sampling import sampling_search
     from visualpatchworld.plan.shooting import shooting_search
 
     search = shooting_search(np.array(workload.macros), scorer) if workload.macros else sampling_search(planner, scorer)

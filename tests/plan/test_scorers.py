@@ -10,8 +10,8 @@ from toy_program import BREAKS_LEFTWARDS, OBEYS, RIGHT
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.plan.cem import CEM
-from visualpatchworld.plan.sampling import sampling_search
 from visualpatchworld.plan.planner import Situation
+from visualpatchworld.plan.sampling import sampling_search
 from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, RolloutScorer
 from visualpatchworld.program.rollout import compile_rollouts
 from visualpatchworld.simulator import Simulator

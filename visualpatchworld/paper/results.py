@@ -146,6 +146,7 @@ def answers(results: Results, place: Place, query: Query, planner: str | None) -
         and cell.metric == (query.metric or next(iter(place.domain.metrics)))
         and cell.seed in query.seeds
         and cell.offset == OFFSET
+        and (cell.goals, cell.goal_fields, cell.tolerance) == ("same-episode", "", 1.0)
         and not cell.vary
         and planner in (None, cell.planner)
     ]

@@ -74,6 +74,10 @@ class Planner(ABC):
         """The same planner, which predicts and executes so many steps at a time."""
         return replace(self, horizon=steps, replan_every=steps)
 
+    def within(self, tolerance: float) -> Self:
+        """The same planner for goals whose success radius is scaled; one that does not know of success stays as it is."""
+        return self
+
     @property
     @abstractmethod
     def title(self) -> str:

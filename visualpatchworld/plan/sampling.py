@@ -1,12 +1,13 @@
-"""Searches that draw action sequences, learn where the cheap ones lie and draw anew; under a program the whole of it is one compiled call."""
+"""Searches that draw action sequences, learn where the cheap ones lie and draw anew; with a program, all of it in one compiled call."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -56,6 +57,12 @@ class Sampler(Planner):
             raise ValueError(f"hold must divide the horizon of {self.horizon} steps, {self.hold} does not")
         if self.colour < 0 or self.enough < 0:
             raise ValueError("colour and enough must not be negative")
+
+    def looking(self, steps: int) -> Self:
+        return replace(self, horizon=steps, replan_every=steps, hold=math.gcd(self.hold, steps))
+
+    def within(self, tolerance: float) -> Self:
+        return replace(self, enough=tolerance * self.enough)
 
     @property
     @abstractmethod
