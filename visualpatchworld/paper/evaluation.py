@@ -29,7 +29,13 @@ Try = Callable[[Task, Simulator], Attempt]
 
 
 def evaluate(
-    folder: Path, cell: Cell, tasks: Sequence[Task], make_world: Callable[[], Simulator], attempt: Callable[[], Try]
+    folder: Path,
+    cell: Cell,
+    tasks: Sequence[Task],
+    make_world: Callable[[], Simulator],
+    attempt: Callable[[], Try],
+    *,
+    brief: bool = False,
 ) -> Iterator[Outcome]:
     """The outcome of each task, from the cell's file or computed now; `attempt` is only called when something is missing."""
     with open_cell(folder, cell, versions()) as file:
@@ -40,7 +46,7 @@ def evaluate(
         world, act = make_world(), attempt()
         for task in missing:
             world.reset(seed=cell.seed, options={"engine_state": task.start_engine_state})
-            outcome = outcome_of(task, act(task, world))
+            outcome = outcome_of(task, act(task, world), brief=brief)
             file.add(outcome)
             yield outcome
 
@@ -70,8 +76,8 @@ def without_program(meets: Metric) -> Try:
     return attempt
 
 
-def outcome_of(task: Task, attempt: Attempt) -> Outcome:
-    """An attempt as it is kept: numbers rounded, plans counted."""
+def outcome_of(task: Task, attempt: Attempt, *, brief: bool = False) -> Outcome:
+    """An attempt as it is kept: numbers rounded, plans counted; a brief one is without the way."""
     return Outcome(
         task=task.number,
         episode=task.episode,
@@ -83,8 +89,8 @@ def outcome_of(task: Task, attempt: Attempt) -> Outcome:
         engine_rollouts=sum(plan.engine_rollouts for plan in attempt.plans),
         non_finite=sum(plan.non_finite for plan in attempt.plans),
         plan_seconds=tuple(round(plan.seconds, 5) for plan in attempt.plans),
-        states=_rounded(attempt.states),
-        actions=_rounded(attempt.actions),
+        states=() if brief else _rounded(attempt.states),
+        actions=() if brief else _rounded(attempt.actions),
     )
 
 
@@ -156,6 +162,7 @@ class Request:
     horizon: int | None = None  # steps that the planner foresees and executes at a time, where that is not its own business
     goals: Goals = field(default=Goals())
     steps_allowed: int | None = None  # where that is not what the protocol allows
+    brief: bool = False  # the ways of attempts are not kept: of long ones there are too many
 
     @property
     def budget(self) -> int:
@@ -241,7 +248,8 @@ class Request:
 def measure(folder: Path, request: Request) -> Iterator[Outcome]:
     """The outcomes of the planned attempts, those that were there already first."""
     cell = request.cell(request.method, request.observe, request.score)
-    yield from evaluate(folder, cell, request.tasks, lambda: request.domain.simulator(request.constants), lambda: attempts(request))
+    make_world = lambda: request.domain.simulator(request.constants)  # noqa: E731
+    yield from evaluate(folder, cell, request.tasks, make_world, lambda: attempts(request), brief=request.brief)
 
 
 def attempts(request: Request) -> Try:
@@ -267,7 +275,8 @@ def measure_floors(folder: Path, request: Request) -> dict[str, Summary]:
     floors = {}
     for name, attempt in tries.items():
         cell = request.cell(name, "oracle", "none")
-        outcomes = evaluate(folder, cell, request.tasks, lambda: request.domain.simulator(request.constants), lambda a=attempt: a)
+        make_world = lambda: request.domain.simulator(request.constants)  # noqa: E731
+        outcomes = evaluate(folder, cell, request.tasks, make_world, lambda a=attempt: a, brief=request.brief)
         floors[name] = summarize(list(outcomes))
     return floors
 
