@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import imageio.v3 as iio
-from PIL import Image
-
+from visualpatchworld.extras import PIL, imageio
 from visualpatchworld.paper.cell import Cell, Outcome
 from visualpatchworld.report.page import data_url, in_steps
 from visualpatchworld.report.run import LARGEST_FILM, NotSent, sent
@@ -68,6 +66,6 @@ def films_of(paths: Sequence[Path], cell: Cell, outcomes: Sequence[Outcome]) -> 
 
 def _still(gif: Path) -> str:
     try:
-        return as_data_url(iio.imread(gif, plugin="pillow", index=0, mode="RGB"))
-    except (OSError, ValueError, EOFError, Image.DecompressionBombError):
+        return as_data_url(imageio.v3.imread(gif, plugin="pillow", index=0, mode="RGB"))
+    except (OSError, ValueError, EOFError, PIL.Image.DecompressionBombError):
         return ""

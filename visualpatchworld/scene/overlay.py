@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import colorsys
 
-import cv2
 import numpy as np
 from jaxtyping import UInt8
 
+from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.tool.part import Sighting
 

@@ -9,16 +9,13 @@ import warnings
 import zlib
 from pathlib import Path
 
-import cv2
 import numpy as np
 from jaxtyping import UInt8
-from PIL import Image
 
 from visualpatchworld.errors import BadPicture
+from visualpatchworld.extras import PIL, cv2
 from visualpatchworld.input import read_bytes
 from visualpatchworld.output import writing
-
-TOO_LARGE = (Image.DecompressionBombError, Image.DecompressionBombWarning)
 
 
 def read_picture(path: Path) -> UInt8[np.ndarray, "h w 3"]:
@@ -27,11 +24,15 @@ def read_picture(path: Path) -> UInt8[np.ndarray, "h w 3"]:
     try:
         # Not OpenCV: of a picture that is cut short it makes one that is black below, and complains past us.
         with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            decoded = Image.open(io.BytesIO(content), formats=("PNG", "JPEG")).convert("RGB")
+            warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
+            decoded = PIL.Image.open(io.BytesIO(content), formats=("PNG", "JPEG")).convert("RGB")
         return np.array(decoded, np.uint8)
-    except (OSError, SyntaxError, ValueError, EOFError, MemoryError, OverflowError, struct.error, zlib.error, *TOO_LARGE):
+    except (OSError, SyntaxError, ValueError, EOFError, MemoryError, OverflowError, struct.error, zlib.error, *_too_large()):
         raise BadPicture(f"'{path}' is not a picture that can be read, or it is damaged; PNG and JPEG can be read.") from None
+
+
+def _too_large() -> tuple[type[Exception], ...]:
+    return PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning
 
 
 def as_data_url(picture: UInt8[np.ndarray, "h w 3"]) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import h5py
 import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
+from visualpatchworld.extras import h5py
 from visualpatchworld.simulator import Constants, Simulator
 
 

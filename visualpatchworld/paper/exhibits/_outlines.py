@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-import cv2
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
 from visualpatchworld.scene.tool.camera import Camera
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import cv2
 import numpy as np
 from jaxtyping import Float
 from scipy.optimize import least_squares
 
+from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import Geometry, SceneObject
 from visualpatchworld.scene.tool.balls import View
 from visualpatchworld.scene.tool.camera import Camera

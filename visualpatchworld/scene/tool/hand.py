@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.tool.balls import Balls, View, carve, fit_balls
 from visualpatchworld.scene.tool.camera import Camera

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import cv2
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.extras import cv2
 from visualpatchworld.scene.tool.align import Template
 
 Polygon = Float[np.ndarray, "N 2"]

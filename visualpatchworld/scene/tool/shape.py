@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 
+from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import Geometry, SceneObject
 from visualpatchworld.scene.tool.align import Template, place
 from visualpatchworld.scene.tool.camera import Camera
