@@ -25,7 +25,7 @@ from visualpatchworld.laws.rules import propose
 from visualpatchworld.laws.scene import Scene
 from visualpatchworld.plan.planner import Planner
 from visualpatchworld.scene.schema import SceneObject
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.look import Look
 from visualpatchworld.simulator import Constants, Simulator
 from visualpatchworld.trace.layout import TraceLayout
