@@ -42,7 +42,7 @@ def bench(
     Example: vpw bench smoke --out runs/bench
     """
     from visualpatchworld.output import make_folder
-    from visualpatchworld.paper.baselines.record import PROGRAM
+    from visualpatchworld.paper.baselines.run import PROGRAM
     from visualpatchworld.paper.jobs import Job, Source, Writer, run_jobs
     from visualpatchworld.paper.kept import kept_reports
     from visualpatchworld.paper.suite import cells, exhibits, find_suite, sources

@@ -1,8 +1,9 @@
-"""Success at planning: every condition in every place, with intervals and floors; what others published is hatched."""
+"""Success at planning: every condition in every place, and over seeds, with intervals and floors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import mean
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -10,18 +11,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from visualpatchworld.paper.figures._style import BLACK, BLUE, GREY, QUOTED_HATCH, SKY, nothing, panels
+from visualpatchworld.paper.figures.style import BLACK, BLUE, GREY, ORANGE, QUOTED_HATCH, SKY, WIDTH_IN, nothing, panels
 from visualpatchworld.paper.results import Found, Place, Query, Results, condition_title, find, places
 from visualpatchworld.paper.suite import CONDITIONS
 from visualpatchworld.paper.table import load_quoted
 
-TITLE = "Planning success with Wilson's 95 % intervals and floors; quoted figures are hatched"
 BAR = 0.38
 FLOORS: dict[str, Any] = {"zero": "--", "random": ":"}
 QUOTED_FROM = "sim-assist"
 
 
-def figure(results: Results) -> Figure:
+def success_figure(results: Results) -> Figure:
     """One panel per place, one pair of bars per condition and measured rival: ours, and the paper's."""
     if not results.results:
         raise nothing(results, "planning", f"vpw bench main --out {results.out}")
@@ -31,7 +31,7 @@ def figure(results: Results) -> Figure:
     rows = [{**_conditions(results, place), **_rivals(results, place, main, models)} for place in where]
     drawn, axes = panels(len(where), height_in=0.42 * max(map(len, rows)) + 0.6)
     for axis, place, found in zip(axes, where, rows, strict=True):
-        _draw(axis, place, found)
+        _draw_success(axis, place, found)
     handles = [
         Patch(facecolor=BLUE, label="measured"),
         Patch(facecolor="white", edgecolor=GREY, hatch=QUOTED_HATCH, label="quoted from the paper"),
@@ -83,7 +83,7 @@ def _quoted(row: Mapping[str, Any], place: Place) -> float | None:
     return row["success"].get(place.domain.name) if row and place.first else None
 
 
-def _draw(axis: Axes, place: Place, found: Mapping[str, tuple[Found, float | None]]) -> None:
+def _draw_success(axis: Axes, place: Place, found: Mapping[str, tuple[Found, float | None]]) -> None:
     axis.set_title(place.title)
     for i, (item, quoted) in enumerate(found.values()):
         if item.summary is not None:
@@ -107,3 +107,57 @@ def _draw(axis: Axes, place: Place, found: Mapping[str, tuple[Found, float | Non
     axis.set_xlim(0, 101)
     axis.grid(False, axis="y")
     axis.set_xlabel("success, %")
+
+
+def multiseed_figure(results: Results) -> Figure:
+    """One panel per condition that was measured with several seeds: seeds, their mean, the pooled interval, and the paper's."""
+    quoted = load_quoted()["multiseed"]
+    seeds = tuple(quoted.data["seeds"])
+    where = places(results, list(load_quoted()["main"].rows[0]["success"]))
+    shown = {}
+    for observe, score in CONDITIONS:
+        found = [find(results, place, Query(observe=observe, score=score, seeds=seeds)) for place in where]
+        several = [item for item in found if len(item.parts) > 1]
+        if several:
+            shown[condition_title(observe, score)] = [
+                (item, quoted.row(observe=observe, score=score, domain=item.place.domain.name) if item.place.first else {})
+                for item in several
+            ]
+    if not shown:
+        raise nothing(results, "several seeds", f"vpw bench multiseed --out {results.out}")
+    heights = [len(rows) + 1.3 for rows in shown.values()]
+    drawn = Figure(figsize=(WIDTH_IN, 0.42 * sum(heights) + 0.9), layout="constrained")
+    grid = drawn.add_gridspec(len(shown), 1, height_ratios=heights)
+    first: Axes | None = None
+    for i, (title, rows) in enumerate(shown.items()):
+        first = axis = drawn.add_subplot(grid[i], sharex=first)
+        axis.set_title(title)
+        _draw_multiseed(axis, rows)
+    assert first is not None
+    first.set_xlabel("success, %")
+    handles = [
+        Line2D([], [], color=BLUE, marker="o", alpha=0.45, linestyle="", label="one seed"),
+        Line2D([], [], color=BLUE, marker="|", markersize=14, label="mean, pooled 95 %"),
+        Line2D([], [], color=ORANGE, marker="D", markerfacecolor="white", label="quoted from the paper"),
+    ]
+    drawn.legend(handles=handles, loc="outside lower center", ncols=3)
+    return drawn
+
+
+def _draw_multiseed(axis: Axes, rows: list[tuple[Found, Mapping[str, Any]]]) -> None:
+    for i, (item, paper) in enumerate(rows):
+        assert item.summary is not None
+        scores = list(item.by_seed.values())
+        average, (low, high) = mean(scores), item.summary.ci95
+        axis.plot([low, high], [i, i], color=BLUE)
+        axis.plot([average], [i], color=BLUE, marker="|", markersize=14, markeredgewidth=2.5)
+        axis.plot(scores, [i - 0.22] * len(scores), color=BLUE, marker="o", alpha=0.45, linestyle="")
+        if paper:
+            if paper["ci95"] is not None:
+                axis.plot(paper["ci95"], [i + 0.25] * 2, color=ORANGE)
+            axis.plot([paper["mean"]], [i + 0.25], color=ORANGE, marker="D", markerfacecolor="white")
+        axis.axhline(i + 0.5, color=GREY, linewidth=0.4)
+    axis.set_yticks(range(len(rows)), [item.place.title for item, _ in rows])
+    axis.set_ylim(len(rows) - 0.5, -0.5)
+    axis.set_xlim(0, 102)
+    axis.grid(False, axis="y")
