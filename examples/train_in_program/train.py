@@ -20,7 +20,7 @@ from skrl.utils import set_seed
 
 import visualpatchworld as vpw
 
-WORLD, TIME_LIMIT, COPIES, STEPS, ROLLOUT = "Pendulum-v1", 200, 512, 3200, 32
+WORLD, TIME_LIMIT, COPIES, STEPS, ROLLOUT = "Pendulum-v1", 200, 512, 6400, 32
 
 
 class Copies(Wrapper):
