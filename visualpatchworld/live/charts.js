@@ -21,7 +21,7 @@ export function short(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e5 || size < 1e-3) return value.toExponential(1).replace("e+", "e");
+  if (size >= 1e5 || size < 1e-3) return value.toExponential(1).replace("e+", "e").replace(".0e", "e");
   return String(Number(value.toPrecision(4)));
 }
 

@@ -47,10 +47,14 @@ class Imagination:
 
     def hides(self, observation: Float[np.ndarray, " O"]) -> bool:
         """Whether a state has fields that no observation shows, so that it must be followed for a while to be known."""
+        world, seen = imagine(self.program), jnp.asarray(observation, jnp.float32)
         try:
-            return not bool(shown(imagine(self.program), jnp.asarray(observation, jnp.float32)).all())
-        except (TypeError, IndexError) as error:
+            known, width = bool(shown(world, seen).all()), len(world.observe(world.read(seen)))
+        except (TypeError, ValueError, IndexError) as error:
             raise BadProgram(f"{self.program.where()}: the program reads no observation of {len(observation)} numbers ({error}).") from None
+        if width != len(observation):
+            raise BadProgram(f"{self.program.where()}: the program is of a world that shows {width} numbers, not {len(observation)}.")
+        return not known
 
     def motion(
         self, values: Sequence[float], lead: Trajectory, actions: Float[np.ndarray, "H A"], *, steps: int, lead_steps: int = 0

@@ -57,6 +57,7 @@ function begin(told) {
   $("stage").hidden = !world.scene;
   $("hint").textContent = world.scene ? (world.scene.solid ? "drag a goal (shift: up and down, wheel: turn); drag elsewhere to look around" : "drag a goal (wheel: turn)") : "";
   if (world.scene) scene = new Scene($("scene"), world.scene, aim, redraw);
+  $("view").classList.toggle("scenic", Boolean(world.scene));
   $("fields").classList.toggle("large", !world.scene);
   charts = world.fields.map((field, i) => {
     const canvas = document.createElement("canvas");
@@ -90,7 +91,7 @@ function makeDial(dial, number) {
   top.append(part("span", "name", dial.name), meaning, box, error);
   slide.append(part("span", "", short(dial.low)), slider, part("span", "", short(dial.high)), back);
   element.append(top, slide);
-  slider.addEventListener("input", () => { box.value = Number(Number(slider.value).toPrecision(7)); wishSoon("turn", number, Number(slider.value)); });
+  slider.addEventListener("input", () => { box.value = Number(Number(slider.value).toPrecision(6)); wishSoon("turn", number, Number(slider.value)); });
   slider.addEventListener("keydown", event => {
     const way = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
     if (!way) return;
@@ -111,7 +112,7 @@ function change(told) {
   rows.forEach((row, i) => {
     const value = told.values[i];
     if (document.activeElement !== row.slider && !later.has(`turn ${i}`)) row.slider.value = value;
-    if (document.activeElement !== row.box) row.box.value = Number(value.toPrecision(8));
+    if (document.activeElement !== row.box) row.box.value = Number(value.toPrecision(6));
     row.element.classList.toggle("changed", value !== row.dial.value);
   });
   for (const line of lines) {
@@ -168,7 +169,7 @@ function redraw() {
     charts.forEach((chart, i) => chart.draw(motion, aimed.values[i], aimed.chosen[i], frame));
     drawErrors($("errorchart"), motion, world.fields, frame);
     const now = motion.errors[Math.min(frame, motion.errors.length - 1)];
-    [...$("errorkey").children].forEach((item, i) => { item.textContent = `${world.fields[i].name} ${short(now[i])}${world.fields[i].unit ? ` ${world.fields[i].unit}` : ""}`; });
+    [...$("errorkey").children].forEach((item, i) => { item.textContent = `${world.fields[i].name} ${short(now[i])}${world.fields[i].unit && world.fields[i].unit.length < 8 ? ` ${world.fields[i].unit}` : ""}`; });
     window.live.drawn = motion.serial;
   });
 }

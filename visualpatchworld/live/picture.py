@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ def world_text(session: Session) -> str:
     return to_json(
         {
             "kind": "world",
-            "title": truth.name,
+            "title": truth.name if truth.runs else Path(truth.name).name,
             "runs": truth.runs,
             "episodes": truth.num_episodes,
             "horizons": HORIZONS,

@@ -16,7 +16,7 @@ from typing import Any
 
 from visualpatchworld.errors import VpwError, printable
 from visualpatchworld.live.picture import motion_text, said_text, world_text
-from visualpatchworld.live.session import Session, saved
+from visualpatchworld.live.session import Session, saved, search
 from visualpatchworld.live.wish import DEEDS, MOST_CHARACTERS, SAVE, Refused, Wish, read_wish
 
 HERE = Path(__file__).parent
@@ -53,8 +53,17 @@ def serve(session: Session, saving: Saving, port: int, ready: Callable[[str], No
     except ImportError:
         raise CannotServe("The live page needs the package 'websockets'; `pip install 'visualpatchworld[live]'` installs it.") from None
     worker = Worker(session, saving)
+    # The first plan is compiled while somebody looks around.
+    warming = threading.Thread(target=_warm_up, args=(session,), daemon=True, name="warming")
+    if len(session.truth.action_space):
+        warming.start()
     asyncio.run(_run(worker, port, ready))
-    return worker.finish()
+    return worker.finish() and not warming.is_alive()
+
+
+def _warm_up(session: Session) -> None:
+    with suppress(Exception):  # whoever asks for a plan is told what is wrong
+        search(session)
 
 
 class Worker:

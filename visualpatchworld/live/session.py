@@ -176,11 +176,7 @@ def planned(session: Session, step: int) -> Session:
     if not len(session.truth.action_space):
         raise CannotAim(f"Nobody acts in {session.truth.name}, so there is nothing to plan.")
     here = replace(session, start=session.start + min(step, len(session.true) - 1))
-    state = imagined(replace(here, actions=session.actions[:0])).motion.state
-    weights = session.goal.chosen / session.spread**2
-    found = session.imagination.plan(
-        session.values, state, session.aim, session.goal.values, weights, session.horizon, seed=session.draws
-    )
+    found = search(here)
     session = replace(here, draws=session.draws + 1)
     if not session.truth.runs:
         only = session.truth.seen.observations[session.start : session.start + 1]
@@ -188,6 +184,14 @@ def planned(session: Session, step: int) -> Session:
     session.truth.act(session.start, found)
     seen = session.truth.seen
     return imagined(replace(session, true=seen.observations[session.start :], actions=found[: len(seen) - session.start], planned=True))
+
+
+def search(session: Session) -> Float[np.ndarray, "H A"]:
+    """The best actions found for the aim from the start of the stretch; called once beforehand, it compiles what the next call needs."""
+    aim: Aim = session.aim or "goal"
+    state = imagined(replace(session, actions=session.actions[:0])).motion.state
+    weights = session.goal.chosen / session.spread**2
+    return session.imagination.plan(session.values, state, aim, session.goal.values, weights, session.horizon, seed=session.draws)
 
 
 def imagined(session: Session) -> Session:
@@ -212,7 +216,7 @@ def saved(session: Session, folder: Path, stem: str) -> Path:
     text = session.program.text
     opening = '"""'
     note = f"EDITED by hand: {'; '.join(changes)}. What follows was said of the program before.\n\n"
-    text = text.replace(opening, opening + note, 1) if text.startswith(opening) else f'{opening}{note.strip()}{opening}\n\n{text}'
+    text = text.replace(opening, opening + note, 1) if text.startswith(opening) else f"{opening}{note.strip()}{opening}\n\n{text}"
     for number in range(1, MOST_SAVED):
         path = folder / f"{stem}_edited{'' if number == 1 else f'_{number}'}.py"
         if not path.exists():

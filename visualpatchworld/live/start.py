@@ -22,12 +22,13 @@ from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.world.domain_world import DomainWorld
 from visualpatchworld.world.log import LogWorld
+from visualpatchworld.world.log_table import Columns
 from visualpatchworld.world.open import open_world
 from visualpatchworld.world.trajectory import Trajectory
 
 PROGRAM, RECORD = "world_model.py", "induction.json"
 LOOK_STEPS = 200  # of the first episode, to see how far each field spreads
-SHARE_OF_SPREAD = 0.7  # that a field has to change within the steps ahead, so that there is something to see
+SHARE_OF_SPREAD = 1.2  # that a field has to change within the steps ahead, so that there is something to see
 LEAST_STEPS = 50  # ahead, where the world says nothing about it
 ROOM = 0.5  # of what was seen, that goals may lie beyond it
 DOMAIN_STEPS = 25
@@ -63,11 +64,12 @@ def start(
     *,
     world: str | None = None,
     traces: Path | None = None,
+    columns: Columns = Columns(),
     horizon: int | None = None,
     seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Session:
-    """The session of a program in a world, or along a log."""
+    """The session of a program in a world, or along a log, of whose table `columns` tells what the names leave open."""
     name = world or place.world
     if name is None and traces is None:
         raise NoWorld(f"Nothing says which world '{place.program}' is of; name it with --world WORLD or --traces LOG.")
@@ -76,7 +78,7 @@ def start(
         return _of_domain(place, load_domain(str(name)), traces, horizon, seed, progress)
     program = Program(read_program(place.program), place.program)
     source = str(traces or name)
-    opened = open_world(source)
+    opened = open_world(source, columns=columns)
     if isinstance(opened, LogWorld):
         truth: Truth = LoggedTruth(opened, [*opened.logged(), *opened.held_out()])
     else:
@@ -177,7 +179,10 @@ def _drawn_bounds(drawing: Drawing | None, periods: tuple[float | None, ...]) ->
     if drawing is None:
         return []
     bounds = [
-        (column, drawing.low[axis], drawing.high[axis]) for columns in drawing.columns for axis, column in enumerate(columns[:3]) if column >= 0
+        (column, drawing.low[axis], drawing.high[axis])
+        for columns in drawing.columns
+        for axis, column in enumerate(columns[:3])
+        if column >= 0
     ]
     turns = [(i, -np.pi, period) for i, period in enumerate(periods) if period is not None]
     return bounds + turns
