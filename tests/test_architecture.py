@@ -31,6 +31,7 @@ LAYERS = [
     ["plan"],
     ["paper"],
     ["report"],
+    ["live"],
     ["api"],
     ["cli", "__main__"],
 ]
