@@ -35,8 +35,8 @@ from visualpatchworld.plan.scorer import InducedScorer
 from visualpatchworld.program import program as programs
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.schema import Source
-from visualpatchworld.trace.collect import collect as collected
 from visualpatchworld.trace.episode import Run, Traces, episodes_of_arrays, for_fitting, for_tasks
+from visualpatchworld.trace.episode import collect as collected
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.trace.write import write_traces
 from visualpatchworld.world.collect import collect as collect_steps

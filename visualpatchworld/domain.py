@@ -19,13 +19,13 @@ import gymnasium as gym
 import numpy as np
 
 from visualpatchworld import domains as _bundled
-from visualpatchworld.errors import BadDomain, UnknownName
+from visualpatchworld.errors import BadDomain, MissingExtra, UnknownName
 from visualpatchworld.laws.form import Family
 from visualpatchworld.laws.rules import propose
 from visualpatchworld.laws.scene import Scene
 from visualpatchworld.plan.planner import Planner
 from visualpatchworld.scene.schema import SceneObject
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.look import Look
 from visualpatchworld.simulator import Constants, Simulator
 from visualpatchworld.trace.layout import TraceLayout
@@ -164,6 +164,8 @@ def _import_folder(name: str, folder: Path) -> None:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
+        if isinstance(error, MissingExtra):
+            raise
         places = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(folder)]
         where = f", {places[-1].filename}:{places[-1].lineno}" if places else ""
         raise BadDomain(f"The domain '{name}' in '{folder}' does not load ({type(error).__name__}: {error}{where}).") from error

@@ -84,13 +84,13 @@ def plan(
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.cli._results import planned, success_list
     from visualpatchworld.output import make_folder
-    from visualpatchworld.paper.baselines.record import read_written
+    from visualpatchworld.paper.baselines.run import read_written
     from visualpatchworld.paper.evaluation import Request
     from visualpatchworld.paper.goals import Goals, counted, read_goal
     from visualpatchworld.plan.scorer import RolloutScorer
     from visualpatchworld.program.program import load_program
-    from visualpatchworld.program.sandbox_rollouts import sandboxed_rollouts
-    from visualpatchworld.trace.collect import collect
+    from visualpatchworld.program.sandbox import sandboxed_rollouts
+    from visualpatchworld.trace.episode import collect
     from visualpatchworld.trace.read import read_traces
 
     if task not in ("", "goal", "reward"):

@@ -109,7 +109,7 @@ def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed:
     from visualpatchworld.cli._compute import note_seconds
     from visualpatchworld.errors import BadTrace
     from visualpatchworld.report.run import TIMINGS
-    from visualpatchworld.trace.collect import collect
+    from visualpatchworld.trace.episode import collect
     from visualpatchworld.trace.read import read_traces
     from visualpatchworld.trace.write import write_traces
 

@@ -6,14 +6,13 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import cv2
-import imageio.v3 as iio
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.domain import Domain
+from visualpatchworld.extras import cv2, imageio
 from visualpatchworld.output import writing
 from visualpatchworld.paper.evaluation import Request, attempts
 from visualpatchworld.plan.control import Attempt, PlanMade
@@ -120,9 +119,9 @@ def _write(path: Path, frames: Frames) -> Path:
     if path.suffix == ".mp4":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # JAX warns of forks; this one becomes ffmpeg at once
-            content = iio.imwrite("<bytes>", frames, extension=".mp4", plugin="FFMPEG", fps=FRAMES_PER_SECOND, codec="libx264")
+            content = imageio.v3.imwrite("<bytes>", frames, extension=".mp4", plugin="FFMPEG", fps=FRAMES_PER_SECOND, codec="libx264")
     else:
-        content = iio.imwrite("<bytes>", frames, extension=".gif", plugin="pillow", duration=1000 // FRAMES_PER_SECOND, loop=0)
+        content = imageio.v3.imwrite("<bytes>", frames, extension=".gif", plugin="pillow", duration=1000 // FRAMES_PER_SECOND, loop=0)
     with writing(path) as aside:
         aside.write_bytes(content or b"")
     return path
