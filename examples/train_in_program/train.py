@@ -19,8 +19,10 @@ from skrl.trainers.jax import SequentialTrainer
 from skrl.utils import set_seed
 
 import visualpatchworld as vpw
+from visualpatchworld.program.env import ProgramEnv
 
 WORLD, TIME_LIMIT, COPIES, STEPS, ROLLOUT = "Pendulum-v1", 200, 512, 6400, 32
+FIRST_SEED = 1000  # of the episodes that the policy is tested on; it was trained from starts with other seeds
 
 
 class Copies(Wrapper):
@@ -94,12 +96,13 @@ def train(program: vpw.Program, starts: np.ndarray, space: gym.Space, seed: int)
     return agent
 
 
-def returns(env: gym.Env, agent: PPO | None, episodes: int) -> np.ndarray:
-    """What whole episodes earn; without an agent, actions are drawn evenly."""
-    earned = np.zeros(episodes)
+def returns(env: gym.Env, agent: PPO | None, starts: np.ndarray) -> np.ndarray:
+    """What whole episodes earn from these starts, which the true world's own seeds give; without an agent, actions are random."""
+    begin = isinstance(env, ProgramEnv)
+    earned = np.zeros(len(starts))
     env.action_space.seed(0)
-    for episode in range(episodes):
-        seen, _ = env.reset(seed=1000 + episode)
+    for episode, start in enumerate(starts):
+        seen, _ = env.reset(seed=FIRST_SEED + episode, options={"observation": start} if begin else None)
         over = False
         while not over:
             action = env.action_space.sample()
@@ -122,7 +125,8 @@ if __name__ == "__main__":
     seconds = time.perf_counter() - began
     agent.enable_training_mode(False)
     imagined = vpw.as_env(found.program, starts=starts, action_space=true.action_space, time_limit=TIME_LIMIT)
+    tests = np.stack([true.reset(seed=FIRST_SEED + i)[0] for i in range(20)])
     for place, env, policy in (("program", imagined, agent), ("true world", true, agent), ("true world, random actions", true, None)):
-        earned = returns(env, policy, 20)
+        earned = returns(env, policy, tests)
         print(f"return in the {place}: {earned.mean():.1f} +- {earned.std():.1f}")
     print(f"{COPIES * STEPS:,} steps in the program in {seconds:.0f} s")
