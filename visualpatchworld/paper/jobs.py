@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from visualpatchworld.domain import PAPER
 from visualpatchworld.errors import WorkerFailed
-from visualpatchworld.paper.baselines.record import RECORD
+from visualpatchworld.paper.baselines.run import RECORD
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.strict_json import from_json
 
@@ -108,7 +109,8 @@ class CellJob(Job):
 
     def command(self, results: Path) -> list[str]:
         condition = {"--observe": self.observe, "--score": self.score, "--seed": self.seed, "--episodes": self.tasks, "--results": results}
-        return _vpw("plan", self.source.domain, *self._program(), *_flat(condition), *self.options, "--json")
+        planner = () if "--planner" in self.options else ("--planner", PAPER)
+        return _vpw("plan", self.source.domain, *self._program(), *_flat(condition), *planner, *self.options, "--json")
 
 
 @dataclass(frozen=True)
