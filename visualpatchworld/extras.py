@@ -29,6 +29,8 @@ EXTRAS = {
     "films": ("imageio",),
     "report": ("jinja2", "markupsafe", "matplotlib", "pygments"),
     "live": ("viser",),
+    "dask": ("distributed",),
+    "rerun": ("rerun",),
 }
 _EXTRA_OF = {package: extra for extra, packages in EXTRAS.items() for package in packages}
 # Blosc, with which trace files are packed, is known to HDF5 once this is imported.

@@ -16,6 +16,7 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from visualpatchworld.errors import VpwError, WorkerFailed
+from visualpatchworld.extras import need
 from visualpatchworld.paper import jobs
 
 if TYPE_CHECKING:
@@ -30,10 +31,9 @@ CARRIED = ("VPW_DOMAINS", "JAX_COMPILATION_CACHE_DIR")  # settings of the one wh
 @contextmanager
 def cluster(address: str, folder: Path) -> Iterator[Client]:
     """The cluster behind a scheduler's address, if its workers have this package and see this folder."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise VpwError("A cluster needs Dask: pip install 'visualpatchworld[dask]'.") from None
+    need("dask")
+    from distributed import Client
+
     try:
         client = Client(address, timeout=REACHED_S)
     except (OSError, ValueError, TypeError):

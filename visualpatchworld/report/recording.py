@@ -14,12 +14,13 @@ from jaxtyping import Float, UInt8
 
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
+from visualpatchworld.extras import need
 from visualpatchworld.input import read_bytes
 from visualpatchworld.output import writing
 from visualpatchworld.program.env import imagine
 from visualpatchworld.program.program import Program, load_program, read_program
 from visualpatchworld.strict_json import from_json
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.world.collect import excitation, record
 from visualpatchworld.world.log import LogWorld
@@ -135,11 +136,10 @@ def errors(truth: Truth, seen: Float[np.ndarray, "T O"], foreseen: Float[np.ndar
 
 def write_recording(path: Path, program: Program, truth: Truth, *, horizon: int, progress: Callable[[str], None]) -> dict[str, float]:
     """Write a recording that `rerun FILE.rrd` opens; the root mean square error of each field comes back."""
-    try:
-        import rerun as rr
-        import rerun.blueprint as rrb
-    except ImportError:
-        raise VpwError("A recording needs Rerun's library: pip install 'visualpatchworld[rerun]'.") from None
+    need("rerun")
+    import rerun as rr
+    import rerun.blueprint as rrb
+
     if not any(len(episode) for episode in truth.episodes):
         raise BadTrace(f"{truth.world} has no episode with a step in it.")
     off = []
