@@ -55,6 +55,7 @@ def test_lerobot(tmp_path: Path):
     dataset = lerobot.LeRobotDataset.create("made/random", fps=20, features=features, root=tmp_path / "made", use_videos=False)
     seen = episodes(gym.make("Pendulum-v1"), 3)
     for run in seen:
+        assert run.rewards is not None
         for row, action, reward in zip(run.observations[:-1], run.actions, run.rewards, strict=True):
             values = {"observation.state": row, "action": action, "next.reward": np.array([reward])}
             dataset.add_frame({"task": "swing", **{name: value.astype(np.float32) for name, value in values.items()}})
@@ -63,4 +64,5 @@ def test_lerobot(tmp_path: Path):
     world = open_world(f"lerobot:{tmp_path / 'made'}")
     assert world.field_names == ("x", "y", "w") and world.dt == pytest.approx(0.05)
     for one, run in zip(world.logged(), seen, strict=True):  # the last row of an episode has no row after it
+        assert run.rewards is not None
         check_same(one, Trajectory(run.observations[:-1], run.actions[:-1], run.rewards[:-1]))

@@ -62,7 +62,8 @@ def run_jobs(
     try:
         while running:
             try:
-                ended = wait(list(running), timeout=LOOK_S, return_when="FIRST_COMPLETED").done
+                looked: Any = wait(list(running), timeout=LOOK_S, return_when="FIRST_COMPLETED")
+                ended = looked.done
             except TimeoutError:
                 ended = set()
             except CancelledError:
@@ -101,7 +102,7 @@ def _report(future: Future, title: str) -> dict[str, Any] | WorkerFailed:
 def _check_workers(client: Client, folder: Path) -> None:
     """Every worker has this very version, and sees a file that is put into the folder."""
     with NamedTemporaryFile(dir=folder, prefix=".cluster-") as token:
-        answers = client.run(_answer, token.name, on_error="return")
+        answers: Any = client.run(_answer, token.name, on_error="return")
     mine = version("visualpatchworld")
     for worker, answer in answers.items():
         if not isinstance(answer, tuple):
