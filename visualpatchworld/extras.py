@@ -28,7 +28,7 @@ EXTRAS = {
     "vision": ("cv2", "PIL"),
     "films": ("imageio",),
     "report": ("jinja2", "markupsafe", "matplotlib", "pygments"),
-    "live": ("viser",),
+    "live": ("websockets",),
     "dask": ("distributed",),
     "rerun": ("rerun",),
 }
