@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld.induction.atoms import action_atoms, goal_differences, lengths, products, state_atoms
-from visualpatchworld.induction.ends import find_ends
+from visualpatchworld.induction.ends import find_ends, tests
 from visualpatchworld.induction.factors import find_factors, find_peak
 from visualpatchworld.induction.motion import Number
 from visualpatchworld.induction.reading import Reading
@@ -72,6 +72,18 @@ def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions) -> R
         found.append(_product(reading, actions, steps, judged))
         found.append(_peak(reading, steps, judged))
     return min(found, key=lambda reward: reward.left)
+
+
+def reward_off(reward: Reward, steps: Transitions) -> int:
+    """Steps that were paid otherwise than this reward says, rounding aside."""
+    paid = np.isfinite(steps.rewards)
+    steps = _rows(steps, paid)
+    if not len(steps):
+        return 0
+    names = {helper.__name__: helper for helper in reward.helpers} | {number.name: number.value for number in reward.numbers}
+    given = steps.value(reward.expression.replace(ENDED, "ended"), {**names, "ended": steps.ended.astype(float)})
+    slack = max(100 * EXACT * float(np.std(steps.rewards)), 1e-6 * float(np.abs(steps.rewards).max()))
+    return int((~(np.abs(given - steps.rewards) <= slack)).sum())
 
 
 def _rows(steps: Transitions, kept: np.ndarray) -> Transitions:
@@ -154,11 +166,8 @@ def _two_values(reading: Reading, steps: Transitions) -> Reward:
         ends = find_ends(reading, steps, np.isclose(steps.rewards, value))
         left = (ends.unexplained / len(steps)) ** 0.5 * (high - low) / float(np.std(steps.rewards))
         if best is None or left < best.left:
-            tests = [
-                f"({rule.expression.replace('state.', 'next_state.')} {'>' if rule.above else '<'} {_number(rule.value)})"
-                for rule in ends.thresholds
-            ]
-            expression = f"np.where({' | '.join(tests) or 'False'}, {_number(value)}, {_number(other)})"
+            test = tests(ends.thresholds, lambda rule: _number(rule.value)).replace("state.", "next_state.")
+            expression = f"np.where({test}, {_number(value)}, {_number(other)})"
             best = Reward(expression, left, "threshold", (wrap,) if "wrap(" in expression else ())
     assert best is not None
     return best

@@ -18,7 +18,9 @@ from visualpatchworld.plan.return_search import Search, compiled_search, imagine
 from visualpatchworld.plan.track import tracker
 from visualpatchworld.program.env import Imagined, imagine
 from visualpatchworld.program.program import Program
+from visualpatchworld.world.collect import record
 from visualpatchworld.world.open import open_world
+from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import World
 
 HORIZONS = (20, 35, 60, 100, 200)  # steps ahead, tried in imagination
@@ -97,17 +99,17 @@ def evaluate_return(
     control.warm_up(world.reset(seeds[0]))
     earned = []
     for number, one in enumerate(seeds):
-        earned.append(control.episode(one))
+        earned.append(_earned(control.episode(one)))
         on_episode(number, earned[-1])
     used = world.env_steps - before
     rng = np.random.default_rng(seed)
     rest = np.asarray(to_actions(world.action_space, jnp.asarray(rest_units(world.action_space))), dtype=float)
-    random = [follow(world, one, lambda *_: world.action_space.sample(rng)) for one in seeds]
-    zero = [follow(world, one, lambda *_: rest) for one in seeds]
+    random = [_earned(lived(world, one, lambda *_: world.action_space.sample(rng))) for one in seeds]
+    zero = [_earned(lived(world, one, lambda *_: rest)) for one in seeds]
     true = []
     if true_world_episodes and "snapshot" in world.powers:
         truth = Controller(world, imagined, planner, search_in_world(planner, world.action_space, world), seed)
-        true = [truth.episode(one) for one in seeds[:true_world_episodes]]
+        true = [_earned(truth.episode(one)) for one in seeds[:true_world_episodes]]
     return ReturnEvaluation(tuple(earned), tuple(random), tuple(zero), planner, tuple(control.seconds), used, tuple(true))
 
 
@@ -129,8 +131,8 @@ class Controller:
         self._shift(plan.population)
         self._track.next(state, np.asarray(plan.actions[0]), observation)
 
-    def episode(self, seed: int) -> float:
-        """The return of one episode."""
+    def episode(self, seed: int, most: int | None = None) -> Trajectory:
+        """One episode, or the first so many steps of it."""
         self._key, key = jax.random.split(self._key)
         population, plan, state, acted, age = self._first(key), None, None, None, 0
 
@@ -149,20 +151,30 @@ class Controller:
             self.seconds.append(time.perf_counter() - began)
             return acted
 
-        return follow(self.world, seed, act)
+        return lived(self.world, seed, act, most)
 
 
-def follow(world: World, seed: int, policy: Policy) -> float:
-    """The return of one episode under a policy."""
-    observation, earned = world.reset(seed), 0.0
+def rehearse(world: World, program: Program, planner: ReturnPlanner, seed: int, most: int) -> Trajectory:
+    """An episode of at most so many steps, planned with a program's own reward and end: a planner goes where a program is wrong."""
+    imagined = imagine(program)
+    planner = replace(planner, horizon=max(planner.execute, min(planner.horizon, world.time_limit or planner.horizon)))
+    return Controller(world, imagined, planner, compiled_search(planner, world.action_space, imagined), seed).episode(seed, most)
+
+
+def lived(world: World, seed: int, policy: Policy, most: int | None = None) -> Trajectory:
+    """One episode under a policy."""
     limit = world.time_limit
-    for number in range(limit or NO_LIMIT):
-        outcome = world.step(policy(observation, limit - number if limit else UNLIMITED))
-        earned += outcome.reward
-        observation = outcome.observation
-        if outcome.terminated or outcome.truncated:
-            break
-    return earned
+    steps = min(limit or NO_LIMIT, most or UNLIMITED)
+
+    def act(observations: Sequence[Float[np.ndarray, " O"]]) -> Float[np.ndarray, " A"]:
+        return policy(observations[-1], limit - len(observations) + 1 if limit else UNLIMITED)
+
+    return record(world, world.reset(seed), act, steps)
+
+
+def _earned(trajectory: Trajectory) -> float:
+    assert trajectory.rewards is not None
+    return float(trajectory.rewards.sum())
 
 
 def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base: ReturnPlanner | None = None) -> ReturnPlanner:
