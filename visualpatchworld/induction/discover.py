@@ -197,7 +197,7 @@ def write(world: World, found: Found, reward: Reward, ends: Ends, errors: Mappin
     functions = [source_of(helper) for helper in reward.helpers if f"def {helper.__name__}(" not in text]
     if "wrap(" in ends.function() and not any("def wrap(" in part for part in (text, *functions)):
         functions.append(source_of(wrap))
-    functions += [ends.function()] if ends.thresholds else []
+    functions += [ends.function()] if ends.thresholds or "terminated(" in reward.expression else []
     functions += [reward.function()] if reward.kind != "none" else []
     if numbers:
         text = re.sub(r"\n\n\nclass State", "\n" + "\n".join(numbers) + "\n\n\nclass State", text, count=1)

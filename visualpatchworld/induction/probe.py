@@ -152,6 +152,9 @@ class Probe:
         quiet = np.flatnonzero(~self.steps.ended)
         for row in self.rng.choice(quiet, size=min(BASES, len(quiet)), replace=False):
             base, action = self.steps.before[row].copy(), self.steps.actions[row]
+            speed = self._speed_of(k)
+            if speed is not None:  # outward means on the way out, too
+                base[speed] = side * abs(base[speed])
             first = self.look(base, action)
             if first is None or first.happened[0] or first.happened[2]:
                 continue
@@ -169,6 +172,12 @@ class Probe:
                 inside = outside
             return None
         return None
+
+    def _speed_of(self, k: int) -> int | None:
+        """The column of a coordinate's velocity, where one is seen."""
+        reading, name = self.places.reading, self.steps.names[k]
+        speeds = [c.velocity for c in reading.coordinates if c.name == name and c.velocity is not None]
+        return self.steps.names.index(speeds[0]) if speeds and speeds[0] not in reading.hidden else None
 
     def halve(self, inside, outside, action, quiet: Look) -> tuple[np.ndarray, np.ndarray]:
         """Two states, closer and closer, between which something begins to happen that does not in the quiet one."""
@@ -194,16 +203,14 @@ class Probe:
 
     def run_into(self, edges: Sequence[Edge], actions: Sequence[Float[np.ndarray, " A"]]) -> None:
         """Short episodes into edges at which steps were unforeseen, each with several speeds."""
-        names, reading = self.steps.names, self.places.reading
-        speeds = {c.name: c.velocity for c in reading.coordinates if c.velocity is not None and c.velocity not in reading.hidden}
         for edge in edges:
-            if not edge.unforeseen or names[edge.field] not in speeds:
+            v = self._speed_of(edge.field)
+            if not edge.unforeseen or v is None:
                 continue
-            v = names.index(speeds[names[edge.field]])
             for share in SPEEDS:
                 state = edge.base.copy()
                 state[v] = edge.side * np.quantile(np.abs(self.steps.before[:, v]), share)
-                state[edge.field] = edge.value - 1.5 * reading.dt * state[v]
+                state[edge.field] = edge.value - 1.5 * self.places.reading.dt * state[v]
                 if self.room < RUN_STEPS:
                     return
                 held = actions[self.rng.integers(len(actions))]

@@ -205,7 +205,7 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
         return []
     rates = rates_of(reading, wanted, best, data.memory, empirical=not exact and not along)
     evidence = rivals_of(reading, data, rates, "sums", left, exact=exact)
-    if exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and left() > 0:
+    if exact and not only_exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and left() > 0:
         search.say("sums of terms that hold in a region")
         wanted, choices = _choices(reading, data, space, along, SCANS, every=True)
         rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
