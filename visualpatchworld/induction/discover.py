@@ -17,6 +17,7 @@ from visualpatchworld.induction.draft import cut, normalised_errors, predict
 from visualpatchworld.induction.ends import Ends, find_ends
 from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
+from visualpatchworld.induction.inside import Inside
 from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.motion import number_line, source_of
 from visualpatchworld.induction.reading import Integrator, Reading, table
@@ -109,8 +110,8 @@ def discover(
             progress=progress,
         )
 
-    def written(found: Found, reward: Reward, ends: Ends) -> Program:
-        return write(world, found, reward, ends, {})
+    def written(known: Known) -> Program:
+        return write(world, known.found, known.reward, known.ends, known.inside, {})
 
     found = search(data)
     if not can_act and found.verdict != "explained":
@@ -124,7 +125,7 @@ def discover(
         experiments = Experiments(world, search, written, budget=budget, seed=seed, until=began + seconds, progress=progress)
         known = experiments.run(known, visited)
     errors = _errors(known.found, known.aside)
-    program = write(world, known.found, known.reward, known.ends, errors)
+    program = write(world, known.found, known.reward, known.ends, known.inside, errors)
     spent = time.perf_counter() - began
     return Discovery(world.name, known.found.reading, known.found, known.reward, known.ends, program, errors, world.env_steps, spent)
 
@@ -190,14 +191,15 @@ def _errors(found: Found, kept_aside: Sequence[Trajectory]) -> dict[int, dict[st
     return errors
 
 
-def write(world: World, found: Found, reward: Reward, ends: Ends, errors: Mapping[int, Mapping[str, float]]) -> Program:
+def write(world: World, found: Found, reward: Reward, ends: Ends, inside: Inside, errors: Mapping[int, Mapping[str, float]]) -> Program:
     """The program of the dynamics with the functions of reward and end behind it, and a header that says what it is and how good."""
     text = found.draft.program.text
-    numbers = [number_line(number) for number in (*reward.numbers, *ends.numbers())]
+    numbers = [number_line(number) for number in (*reward.numbers, *ends.numbers(), *inside.numbers())]
     functions = [source_of(helper) for helper in reward.helpers if f"def {helper.__name__}(" not in text]
     if "wrap(" in ends.function() and not any("def wrap(" in part for part in (text, *functions)):
         functions.append(source_of(wrap))
     functions += [ends.function()] if ends.thresholds or "terminated(" in reward.expression else []
+    functions += [inside.function()] if inside.thresholds else []
     functions += [reward.function()] if reward.kind != "none" else []
     if numbers:
         text = re.sub(r"\n\n\nclass State", "\n" + "\n".join(numbers) + "\n\n\nclass State", text, count=1)

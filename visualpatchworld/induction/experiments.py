@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float
 from visualpatchworld.induction.ends import Ends, find_ends, tests
 from visualpatchworld.induction.experience import experience
 from visualpatchworld.induction.explore import MOST_STEPS, Extremes, acting, extreme_actions, pumping_policies
+from visualpatchworld.induction.inside import Inside, find_inside
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.probe import FEW_VALUES, Probe, find_places
 from visualpatchworld.induction.reading import Reading
@@ -40,7 +41,7 @@ REHEARSER = ReturnPlanner(horizon=40, samples=96, rounds=3, execute=4, elites=16
 FEWEST = 10  # steps that are worth an episode
 
 Search = Callable[[Sequence[Trajectory]], Found]
-Write = Callable[[Found, Reward, Ends], Program]
+Write = Callable[["Known"], Program]
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,12 @@ class Known:
     ends: Ends
     data: tuple[Trajectory, ...]
     aside: tuple[Trajectory, ...]
-    looks: tuple[Trajectory, ...] = field(default=())
+    looks: tuple[Trajectory, ...] = ()
+    inside: Inside = field(default_factory=Inside)
 
     @property
     def steps(self) -> Transitions:
-        return transitions(self.found.reading, [*self.data, *self.aside, *self.looks])
+        return transitions(self.found.reading, [t for t in (*self.data, *self.aside, *self.looks) if len(t)])
 
 
 class Experiments:
@@ -97,7 +99,7 @@ class Experiments:
             if known.reward.kind == "none" or self.room < FEWEST or self.seconds_left < SECONDS_TO_REHEARSE:
                 break
             self.progress("rehearsing the plan")
-            program = self.write(known.found, known.reward, known.ends)
+            program = self.write(known)
             played = rehearse(self.world, program, REHEARSER, self.seed + number, self.room)
             as_foreseen = foreseen(known, played)
             known = self._learned(known, [played])
@@ -135,7 +137,7 @@ class Experiments:
         if self.room < FEWEST:
             return
         planned = world.env_steps + (self.budget - world.env_steps) // 2
-        extremes = Extremes(self.write(known.found, known.reward, known.ends), reading, world.action_space)
+        extremes = Extremes(self.write(known), reading, world.action_space)
         for actions in extremes.plan(world.reset(self.seed), self.rng):
             if self.room < FEWEST or world.env_steps >= planned:
                 break
@@ -175,7 +177,10 @@ def with_rules(known: Known, world: World) -> Known:
     ends = find_ends(known.found.reading, steps)
     held = known.reward.kind != "none" and reward_off(known.reward, steps) == 0
     reward = known.reward if held else find_reward(known.found.reading, world.action_space, steps)
-    return replace(known, reward=reward, ends=ends)
+    lawful = known.found.verdict != "unexplained" and not known.found.draft.empirical
+    alone = replace(known, data=(*known.data, *known.aside))
+    inside = find_inside(known.found.reading, steps, unforeseen(known.found, _rows(alone))) if lawful else Inside()
+    return replace(known, reward=reward, ends=ends, inside=inside)
 
 
 def foreseen(known: Known, played: Trajectory) -> bool:

@@ -96,7 +96,7 @@ class Extremes:
             def advance(carry, action):
                 state, alive = carry
                 after = jnp.where(alive, world.step(state, action), state)
-                return (after, alive & ~world.terminated(after)), values_of(after)
+                return (after, alive & ~world.terminated(after) & world.valid(after)), values_of(after)
 
             values = jax.lax.scan(advance, (start, jnp.asarray(True)), actions)[1]
             values = jnp.where(jnp.isfinite(values), values, 0.0)
