@@ -25,8 +25,9 @@ from visualpatchworld.world.world import World
 
 HORIZONS = (20, 35, 60, 100, 200)  # steps ahead, tried in imagination
 IMAGINED_STEPS = 300  # of an imagined episode
-IMAGINED_STARTS = 3
-EXECUTED_IN_IMAGINATION = 5
+IMAGINED_STARTS = 2
+IN_IMAGINATION = ReturnPlanner(horizon=20, samples=128, rounds=4, elites=16, execute=5)
+SHORT_HORIZON = 60  # horizons up to this share one compiled function, and longer ones another
 WORTH_LONGER = 0.01  # of the spread of imagined returns: less gain than this is not worth a longer horizon
 FIRST_SEARCHES = 4
 NO_LIMIT = 1000  # steps of an episode in a world without a time limit
@@ -78,11 +79,13 @@ def evaluate_return(
     episodes: int = 20,
     seed: int = 0,
     true_world_episodes: int = 0,
+    true_world_seconds: float | None = None,
     on_episode: Callable[[int, float], None] = lambda number, earned: None,
 ) -> ReturnEvaluation:
     """Plan so many episodes of a world with a program's reward and end; without a planner, one is chosen in imagination.
 
-    The world is anything that `open_world` takes.
+    The world is anything that `open_world` takes. Where it can be copied, up to `true_world_episodes` are planned in copies of it, too;
+    with `true_world_seconds` only as many as are likely to fit into that time, since every candidate has to be lived through.
 
     Example: `vpw.evaluate_return("CartPole-v1", program, episodes=5).report["return_mean"]`
     """
@@ -109,6 +112,9 @@ def evaluate_return(
     true = []
     if true_world_episodes and "snapshot" in world.powers:
         truth = Controller(world, imagined, planner, search_in_world(planner, world.action_space, world), seed)
+        if true_world_seconds is not None:
+            plans = FIRST_SEARCHES + used / episodes / planner.execute
+            true_world_episodes = min(true_world_episodes, int(true_world_seconds / (plans * truth.seconds_of_a_plan(seeds[0]))))
         true = [_earned(truth.episode(one)) for one in seeds[:true_world_episodes]]
     return ReturnEvaluation(tuple(earned), tuple(random), tuple(zero), planner, tuple(control.seconds), used, tuple(true))
 
@@ -130,6 +136,14 @@ class Controller:
         plan = self.search(state, self._first(self._key), 1, self._key)
         self._shift(plan.population)
         self._track.next(state, np.asarray(plan.actions[0]), observation)
+
+    def seconds_of_a_plan(self, seed: int) -> float:
+        """How long one search takes, after one that compiles."""
+        state = self._track.first(self.world.reset(seed))
+        for _ in range(2):
+            began = time.perf_counter()
+            self.search(state, self._first(self._key), UNLIMITED, self._key)
+        return time.perf_counter() - began
 
     def episode(self, seed: int, most: int | None = None) -> Trajectory:
         """One episode, or the first so many steps of it."""
@@ -180,16 +194,20 @@ def _earned(trajectory: Trajectory) -> float:
 def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base: ReturnPlanner | None = None) -> ReturnPlanner:
     """The planner whose horizon earns most in imagination from the world's own starts; the shortest where several do as well.
 
-    Not a step of the world is taken for it. One compiled function serves all horizons: a shorter one just earns nothing after its end.
+    Not a step of the world is taken for it. One compiled function serves several horizons: a shorter one just earns nothing after its end.
     """
     limit = world.time_limit or NO_LIMIT
     horizons = [horizon for horizon in HORIZONS if horizon <= limit] or [limit]
     base = base or ReturnPlanner(horizon=horizons[-1])
-    trial = replace(base, horizon=horizons[-1], execute=min(EXECUTED_IN_IMAGINATION, horizons[-1]))
-    run = imagined_return(trial, world.action_space, imagined, steps=min(limit, IMAGINED_STEPS))
     starts = [imagined.read(jnp.asarray(world.reset(seed), jnp.float32)) for seed in seeds[:IMAGINED_STARTS]]
-    earned = {h: float(np.mean([run(start, jnp.asarray(h), jax.random.key(i)) for i, start in enumerate(starts)])) for h in horizons}
-    known = {h: value for h, value in earned.items() if np.isfinite(value)}
+    known: dict[int, float] = {}
+    for group in ([h for h in horizons if h <= SHORT_HORIZON], [h for h in horizons if h > SHORT_HORIZON]):
+        if not group:
+            continue
+        trial = replace(IN_IMAGINATION, horizon=group[-1], execute=min(IN_IMAGINATION.execute, group[-1]))
+        run = imagined_return(trial, world.action_space, imagined, steps=min(limit, IMAGINED_STEPS))
+        earned = {h: float(np.mean([run(start, jnp.asarray(h), jax.random.key(i)) for i, start in enumerate(starts)])) for h in group}
+        known |= {h: value for h, value in earned.items() if np.isfinite(value)}
     if not known:
         return replace(base, horizon=horizons[0])
     enough = max(known.values()) - WORTH_LONGER * max(abs(max(known.values())), max(known.values()) - min(known.values()))
