@@ -16,7 +16,7 @@ from visualpatchworld.induction.inside import Inside, find_inside
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.probe import FEW_VALUES, Probe, find_places
 from visualpatchworld.induction.reading import Reading
-from visualpatchworld.induction.reward import Reward, find_reward, reward_off
+from visualpatchworld.induction.reward import Reward, find_reward, holds
 from visualpatchworld.induction.rivals import with_limits
 from visualpatchworld.induction.search import Found
 from visualpatchworld.induction.terms import Rows, rows_of
@@ -38,6 +38,8 @@ SECONDS_TO_SEARCH = 15.0
 SECONDS_TO_REHEARSE = 12.0
 REHEARSALS = 3
 REHEARSER = ReturnPlanner(horizon=40, samples=96, rounds=3, execute=4, elites=16)
+STEER = 0.1  # what going as far as ever is worth beside going on at all
+NO_REWARD = Reward("0.0", 0.0, "none")
 FEWEST = 10  # steps that are worth an episode
 
 Search = Callable[[Sequence[Trajectory]], Found]
@@ -137,11 +139,24 @@ class Experiments:
         if self.room < FEWEST:
             return
         planned = world.env_steps + (self.budget - world.env_steps) // 2
+        if "place" not in world.powers:
+            yield from self._steered(known, planned)
         extremes = Extremes(self.write(known), reading, world.action_space)
         for actions in extremes.plan(world.reset(self.seed), self.rng):
             if self.room < FEWEST or world.env_steps >= planned:
                 break
             yield record(world, world.reset(self.seed), replay(actions), self.room)
+
+    def _steered(self, known: Known, until: int) -> Iterator[Trajectory]:
+        """Episodes that a planner steers as far out as it can in every coordinate, both ways, without coming to an end that is known."""
+        steps, text = known.steps, self.write(replace(known, reward=NO_REWARD)).text
+        for c in known.found.reading.coordinates:
+            for side in () if c.angle else (1, -1):
+                if self.room < FEWEST or self.world.env_steps >= until or self.seconds_left < SECONDS_TO_REHEARSE:
+                    return
+                reach = float(np.abs(steps.before[:, steps.names.index(c.name)]).max()) or 1.0
+                aim = replace(NO_REWARD, expression=f"1.0 + {side * STEER / reach!r} * next_state.{c.name}")
+                yield rehearse(self.world, Program(f"{text}\n\n{aim.function()}\n"), REHEARSER, self.seed + side, self.room)
 
     def _learned(self, known: Known, fresh: Sequence[Trajectory], aside: Sequence[Trajectory] = ()) -> Known:
         """What is known after more was seen: limits anew where steps were unforeseen, another law where that does not do, and the rules."""
@@ -175,8 +190,7 @@ def with_rules(known: Known, world: World) -> Known:
     """Reward and end anew from all that was seen; a reward that still holds stays."""
     steps = known.steps
     ends = find_ends(known.found.reading, steps)
-    held = known.reward.kind != "none" and reward_off(known.reward, steps) == 0
-    reward = known.reward if held else find_reward(known.found.reading, world.action_space, steps)
+    reward = known.reward if holds(known.reward, steps) else find_reward(known.found.reading, world.action_space, steps)
     lawful = known.found.verdict != "unexplained" and not known.found.draft.empirical
     alone = replace(known, data=(*known.data, *known.aside))
     inside = find_inside(known.found.reading, steps, unforeseen(known.found, _rows(alone))) if lawful else Inside()
@@ -188,7 +202,7 @@ def foreseen(known: Known, played: Trajectory) -> bool:
     alone = replace(known, data=(played,), aside=(), looks=())
     steps = alone.steps
     crossed = steps.value(tests(known.ends.thresholds, lambda rule: repr(rule.value)).replace("state.", "next_state.")).astype(bool)
-    return not unforeseen(known.found, _rows(alone)).any() and reward_off(known.reward, steps) == 0 and bool((crossed == steps.ended).all())
+    return not unforeseen(known.found, _rows(alone)).any() and holds(known.reward, steps) and bool((crossed == steps.ended).all())
 
 
 def unforeseen(found: Found, rows: Rows) -> Bool[np.ndarray, " N"]:
