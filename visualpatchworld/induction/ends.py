@@ -15,6 +15,8 @@ from visualpatchworld.induction.transitions import Transitions
 
 FEW = 5  # events: a rule that rests on fewer is told as unsure
 MOST_RULES = 4
+BLUR = 0.01  # of the spread: how far short of a threshold a few events may lie
+FEW_BLURRED = 0.05  # of a rule's events
 PLAIN_RULES = 2  # where more are needed, or these do not do, two thresholds that must both be crossed are tried
 
 
@@ -100,8 +102,11 @@ def find_ends(reading: Reading, steps: Transitions, happened: Bool[np.ndarray, "
         best = _best_rule(candidates, values, left, ~happened)
         if best is None:
             break
+        value = values[candidates.index(best.expression)]
+        left &= ~_beyond(best, value)
+        best, near = _blurred(best, value, left)
+        left &= ~near
         rules.append(best)
-        left &= ~_beyond(best, values[candidates.index(best.expression)])
     if left.any() or len(rules) > PLAIN_RULES:
         both = _both(candidates, values, happened)
         if both is not None:
@@ -114,6 +119,17 @@ def _beyond(rule: Threshold, value: Float[np.ndarray, " N"]) -> Bool[np.ndarray,
     return value > rule.bracket[0] if rule.above else value < rule.bracket[1]
 
 
+def _blurred(rule: Threshold, value: Float[np.ndarray, " N"], left: Bool[np.ndarray, " N"]) -> tuple[Threshold, Bool[np.ndarray, " N"]]:
+    """The rule with a bracket that takes in the few events just short of it, and those: an end may look at what is not quite the state."""
+    low, high = rule.bracket
+    band = BLUR * (float(np.std(value)) or 1.0)
+    near = left & ((value > low - band) & (value <= low) if rule.above else (value < high + band) & (value >= high))
+    if not near.any() or near.sum() > FEW_BLURRED * rule.events:
+        return rule, np.zeros_like(left)
+    edges = (float(value[near].min()), low) if rule.above else (high, float(value[near].max()))
+    return replace(rule, bracket=edges, events=rule.events + int(near.sum())), near
+
+
 def _owned(rules: Sequence[Threshold], values: Sequence[Float[np.ndarray, " N"]], happened: Bool[np.ndarray, " N"]) -> list[Threshold]:
     """The rules with brackets that only events narrow which no other rule explains: such an event may lie short of the threshold."""
     beyond = [_beyond(rule, value) & happened for rule, value in zip(rules, values, strict=True)]
@@ -121,7 +137,10 @@ def _owned(rules: Sequence[Threshold], values: Sequence[Float[np.ndarray, " N"]]
     for i, (rule, value) in enumerate(zip(rules, values, strict=True)):
         alone = beyond[i] & ~np.any([other for k, other in enumerate(beyond) if k != i], axis=0) if len(rules) > 1 else beyond[i]
         low, high = rule.bracket
-        edges = (low, float(value[alone].min())) if rule.above else (float(value[alone].max()), high)
+        if not alone.any():
+            narrowed.append(rule)
+            continue
+        edges = (low, max(high, float(value[alone].min()))) if rule.above else (min(low, float(value[alone].max())), high)
         narrowed.append(replace(rule, bracket=edges))
     return narrowed
 

@@ -156,7 +156,7 @@ class Experiments:
                     return
                 reach = float(np.abs(steps.before[:, steps.names.index(c.name)]).max()) or 1.0
                 aim = replace(NO_REWARD, expression=f"1.0 + {side * STEER / reach!r} * next_state.{c.name}")
-                yield rehearse(self.world, Program(f"{text}\n\n{aim.function()}\n"), REHEARSER, self.seed + side, self.room)
+                yield rehearse(self.world, Program(f"{text}\n\n{aim.function()}\n"), REHEARSER, self.seed + (side > 0), self.room)
 
     def _learned(self, known: Known, fresh: Sequence[Trajectory], aside: Sequence[Trajectory] = ()) -> Known:
         """What is known after more was seen: limits anew where steps were unforeseen, another law where that does not do, and the rules."""
