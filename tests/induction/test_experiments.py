@@ -100,6 +100,10 @@ def test_laws_are_told_to_hold_up_to_where_steps_go_otherwise(rng):
     (rule,) = inside.thresholds
     assert (rule.expression, rule.above) == ("state.x", True)
     assert rule.bracket[0] <= edge <= rule.bracket[1]
+    clipped = np.minimum(after, edge)
+    inside = find_inside(READING, steps_of(np.minimum(before, edge), clipped, np.zeros(2000, bool)), strange)
+    (rule,) = inside.thresholds
+    assert (rule.expression, rule.above) == ("state.x", True) and rule.bracket[0] < rule.bracket[1] == edge
     anywhere = find_inside(READING, steps_of(before, after, np.zeros(2000, bool)), rng.uniform(size=2000) < 0.05)
     assert not anywhere.thresholds
 

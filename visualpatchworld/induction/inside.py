@@ -78,5 +78,6 @@ def _edge(outer: Float[np.ndarray, " N"], wanted: Bool[np.ndarray, " N"], other:
     order = np.argsort(-outer[wanted | other], kind="stable")
     value = outer[wanted | other][order]
     count = np.cumsum(np.where(wanted[wanted | other][order], 1.0, -EXCEPTION))
+    count[:-1] = np.where(value[1:] < value[:-1], count[:-1], -np.inf)  # no threshold lies between equals
     at = int(np.argmax(count))
     return float(count[at]), float(value[at + 1]) if at + 1 < len(value) else -np.inf, float(value[at])
