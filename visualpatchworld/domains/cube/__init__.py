@@ -24,4 +24,5 @@ DOMAIN = Domain(
     cost=task.cost,
     planner=settings.PLANNER,
     budget_per_offset=settings.BUDGET_PER_OFFSET,
+    variant=scene.of_blocks,
 )
