@@ -92,7 +92,7 @@ def stated(name: str, constants: Any) -> dict[str, float]:
     """The constants of a domain's law that its simulator states, under their names in the program; of Cube's, which sums up what six joints
     under a controller do, none."""
     if name == "pusht":
-        _, _, block = build(constants)
+        _, _, (block, *_) = build(constants)
         drive = {"AGENT_REACH": constants.reach, "AGENT_GAIN": constants.gain, "AGENT_DAMPING": constants.damping}
         return drive | {
             "STEP_SECONDS": constants.substeps * PHYSICS_STEP_S,

@@ -29,35 +29,37 @@ def pusher(simulator: PushT, rng: np.random.Generator) -> Policy:
 
 
 def _pushes(simulator: PushT, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    constants = simulator.constants
     # A block that was pressed through a wall can not be fetched back: the episode is over.
-    while all(np.all(np.abs(pose[:2] - SIZE_PX / 2) < SIZE_PX / 2) for pose in block_poses(simulator.observe())):
-        which = int(rng.integers(simulator.constants.blocks)) if simulator.constants.blocks > 1 else 0
+    while all(np.all(np.abs(pose[:2] - SIZE_PX / 2) < SIZE_PX / 2) for pose in _poses(simulator)):
+        which = int(rng.integers(constants.blocks)) if constants.blocks > 1 else 0
         point, inward = _contact(simulator, which, rng)
-        standoff = simulator.constants.agent_radius + CLEARANCE_PX
+        standoff = constants.agent_radius + CLEARANCE_PX
         for _ in range(MAX_WALK_STEPS):
-            state = simulator.observe()
-            poses = block_poses(state)
+            agent, poses = simulator.observe()[0:2], _poses(simulator)
             behind = _within_walls(to_world(point - standoff * inward, poses[which]))
-            if np.linalg.norm(behind - state[0:2]) < ARRIVED_PX:
+            if np.linalg.norm(behind - agent) < ARRIVED_PX:
                 break
-            yield _towards(_waypoint(state[0:2], poses, behind, simulator.constants), WALK, simulator, rng)
+            yield _towards(_waypoint(agent, poses, behind, constants), WALK, simulator, rng)
         speed = rng.uniform(*PUSH)
         swerve = rng.normal(0.0, 0.4)
         for _ in range(rng.integers(5, 16)):
-            state = simulator.observe()
-            pose = block_poses(state)[which]
-            heading = _turned(inward, pose[2] + swerve)
-            at_wall = any(_into_wall(heading, other, simulator.constants, i) for i, other in enumerate(block_poses(state)))
+            agent, poses = simulator.observe()[0:2], _poses(simulator)
+            heading = _turned(inward, poses[which][2] + swerve)
+            at_wall = any(_into_wall(heading, pose, constants, number) for number, pose in enumerate(poses))
             if at_wall and rng.random() < LEAVE_WALL_PROBABILITY:
                 break
-            ahead = state[0:2] + simulator.constants.reach * heading
-            yield _towards(_within_walls(ahead), speed, simulator, rng)
+            yield _towards(_within_walls(agent + constants.reach * heading), speed, simulator, rng)
+
+
+def _poses(simulator: PushT) -> list[np.ndarray]:
+    return block_poses(simulator.observe(), simulator.constants.blocks)
 
 
 def _contact(simulator: PushT, which: int, rng: np.random.Generator) -> tuple[Float[np.ndarray, " 2"], Float[np.ndarray, " 2"]]:
     """A point of a block's outline and the direction into the block there, in its frame; rather one that pushes to the middle."""
     points, inwards = _outline(simulator.constants, which, rng, num_points=12)
-    pose = block_poses(simulator.observe())[which]
+    pose = _poses(simulator)[which]
     to_middle = (SIZE_PX / 2 - to_world(points, pose)) / (SIZE_PX / 2)
     pushes = _turned(inwards, pose[2])
     weights = np.exp(CENTRING * (pushes * to_middle).sum(axis=1))

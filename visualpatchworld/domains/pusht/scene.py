@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from visualpatchworld.domains.pusht import task
 from visualpatchworld.domains.pusht.simulator import (
+    BLOCK_NAMES,
     WALL_RADIUS_PX,
     WALLS_PX,
     PushTConstants,
@@ -29,7 +31,7 @@ def _block(constants: PushTConstants, number: int) -> SceneObject:
     polygons = tuple(tuple((float(x), float(y)) for x, y in box) for box in block_boxes(constants, number))
     radius = disc_radius(constants, number)
     outline = Geometry(polygons=polygons) if radius is None else Geometry(radius=radius)
-    name = f"block_{number + 1}" if number else "block"
+    name = BLOCK_NAMES[number]
     return SceneObject(name=name, kind="block", geometry=outline, attributes={"shape": shape_of(constants, number)})
 
 
@@ -41,14 +43,19 @@ def _wall(side: str, start: tuple[float, float], end: tuple[float, float]) -> Sc
 
 
 def of_blocks(constants: PushTConstants) -> dict[str, Any]:
-    """Scene and layout of a table with that many blocks."""
-    space = state_space(constants.blocks)
-    state = Column("state", len(space))
+    """Scene, layout and task of a table with these blocks."""
+    moving = constants.response == "inertial"
+    numbers = Column("state", 4 + 3 * constants.blocks)
     block_velocity = Column("block_velocity", 3 * constants.blocks, optional=True)  # only inertial blocks have one
-    scene = SceneTemplate(domain="pusht", state_space=space, objects=objects, length_unit="px", near=5.0, y_axis="down")
+    space = state_space(constants.blocks, moving=moving)
     return {
-        "scene": scene,
-        "layout": TraceLayout(engine_state=(state, block_velocity), state=(state,), action=Column("action", 2, "float32")),
+        "scene": SceneTemplate(domain="pusht", state_space=space, objects=objects, length_unit="px", near=5.0, y_axis="down"),
+        "layout": TraceLayout(
+            engine_state=(numbers, block_velocity),
+            state=(numbers, block_velocity) if moving else (numbers,),
+            action=Column("action", 2, "float32"),
+        ),
+        **(task.of_blocks(constants.blocks) if constants.blocks > 1 else {}),
     }
 
 

@@ -28,17 +28,22 @@ FIRST_FIELDS = (
 )
 
 
-def state_space(blocks: int) -> StateSpace:
-    """The state of a table with so many blocks; what a second one adds comes last."""
-    second = (
-        StateField("block_2_x", "px", "block_2.pose.x"),
-        StateField("block_2_y", "px", "block_2.pose.y"),
-        StateField("block_2_angle", "rad", "block_2.pose.angle", period=2 * math.pi),
-    )
-    return StateSpace(FIRST_FIELDS + second if blocks == 2 else FIRST_FIELDS)
+BLOCK_NAMES = ("block", "block_2")
 
 
-STATE_SPACE = state_space(1)
+def state_space(blocks: int, *, moving: bool) -> StateSpace:
+    """The state of a table with so many blocks: what a second one adds comes behind, and last the velocities of blocks that keep theirs."""
+    fields = [*FIRST_FIELDS]
+    for name in BLOCK_NAMES[1:blocks]:
+        fields += [StateField(f"{name}_{axis}", "px", f"{name}.pose.{axis}") for axis in "xy"]
+        fields.append(StateField(f"{name}_angle", "rad", f"{name}.pose.angle", period=2 * math.pi))
+    for name in BLOCK_NAMES[: blocks if moving else 0]:
+        fields += [StateField(f"{name}_v{axis}", "px/s", f"{name}.velocity.{axis}") for axis in "xy"]
+        fields.append(StateField(f"{name}_spin", "rad/s", f"{name}.velocity.spin"))
+    return StateSpace(tuple(fields))
+
+
+STATE_SPACE = state_space(1, moving=False)
 
 SIZE_PX = 512
 PHYSICS_STEP_S = 0.01
@@ -97,7 +102,7 @@ class PushTConstants(Constants):
 
 
 class PushT(Simulator):
-    """The engine state is the state, then each block's velocity and spin, which are zero unless blocks are inertial.
+    """The engine state ends with each block's velocity and spin: part of the state where blocks are inertial, otherwise zero.
 
     The engine remembers more than that while the block is pressed against a wall: the order and the impulses of its contacts. A state
     set there continues closely, everywhere else exactly.
@@ -109,10 +114,10 @@ class PushT(Simulator):
     constants: PushTConstants
 
     def __init__(self, constants: PushTConstants = PushTConstants(), render_mode: str | None = "rgb_array"):
-        self.state_space = state_space(constants.blocks)  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.state_space = state_space(constants.blocks, moving=constants.response == "inertial")  # pyright: ignore[reportIncompatibleVariableOverride]
         super().__init__(constants, render_mode)
         second = (SIZE_PX / 4, SIZE_PX / 4, 0.0)[: 3 * (constants.blocks - 1)]
-        self.place(np.array([SIZE_PX / 2, SIZE_PX / 4, *DEFAULT_GOAL_POSE, 0, 0, *second]))
+        self._rest(np.array([SIZE_PX / 2, SIZE_PX / 4, *DEFAULT_GOAL_POSE, 0, 0, *second]))
 
     def get_state(self) -> Float[np.ndarray, " E"]:
         inertial = self.constants.response == "inertial"
@@ -120,11 +125,11 @@ class PushT(Simulator):
         return np.array([*self._numbers(), *(number for velocity in velocities for number in velocity)])
 
     def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
-        state, velocities = np.split(np.asarray(engine_state, dtype=np.float64), [len(self.state_space)])
+        state, velocities = np.split(np.asarray(engine_state, dtype=np.float64), [-3 * self.constants.blocks])
         agent_x, agent_y, *_, vx, vy = map(float, state[:7])
         # A new space each time: contacts that an old one remembers would push the blocks.
         self._space, self._agent, self._blocks = build(self.constants)
-        for block, pose in zip(self._blocks, task.block_poses(state), strict=True):
+        for block, pose in zip(self._blocks, task.block_poses(state, self.constants.blocks), strict=True):
             block.angle = float(pose[2])  # before the position: the body turns about its centre of gravity, not its origin
             block.position = float(pose[0]), float(pose[1])
         self._agent.velocity = vx, vy
@@ -139,13 +144,16 @@ class PushT(Simulator):
                 block.angular_velocity = spin
 
     def observe(self) -> Float[np.ndarray, " S"]:
-        return np.array(self._numbers())
+        return self.get_state() if self.constants.response == "inertial" else np.array(self._numbers())
 
     def place(self, state: Float[np.ndarray, " S"]) -> None:
-        self.set_state(np.concatenate([state, np.zeros(3 * self.constants.blocks)]))
+        if self.constants.response == "inertial":
+            self.set_state(state)
+        else:
+            self._rest(state)
 
     def sample_start(self, rng: np.random.Generator) -> None:
-        self.place(sample_state(self.constants, rng))
+        self._rest(sample_state(self.constants, rng))
 
     def advance(self, action: Float[np.ndarray, " A"]) -> None:
         x, y = self._agent.position
@@ -157,14 +165,18 @@ class PushT(Simulator):
             self._carry(target_x, target_y)
 
     def is_success(self, state: Float[np.ndarray, "*B S"], goal: Float[np.ndarray, "*B S"]) -> np.ndarray:
-        return task.pose_match(state, goal)
+        return task.pose_match(state, goal, self.constants.blocks)
 
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
         return engine_pool.rollout(PushT, self.constants, engine_state, actions)
 
     def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
-        goal_poses = [DEFAULT_GOAL_POSE] if self._goal is None else task.block_poses(self._goal)
+        goal_poses = [DEFAULT_GOAL_POSE] if self._goal is None else task.block_poses(self._goal, self.constants.blocks)
         return paint(self.observe(), goal_poses, self.constants)
+
+    def _rest(self, numbers: Float[np.ndarray, " N"]) -> None:
+        """Put all things there, the blocks without a velocity."""
+        self.set_state(np.concatenate([numbers, np.zeros(3 * self.constants.blocks)]))
 
     def _numbers(self) -> tuple[float, ...]:
         agent = self._agent
@@ -271,8 +283,8 @@ def gap_to_block(
     return np.where(inside, 0.0, np.linalg.norm(away - along[..., None] * edges, axis=-1).min(axis=-1))
 
 
-def sample_state(constants: PushTConstants, rng: np.random.Generator) -> Float[np.ndarray, " S"]:
-    """A resting start: blocks anywhere within the walls and apart from each other, agent apart from them."""
+def sample_state(constants: PushTConstants, rng: np.random.Generator) -> Float[np.ndarray, " N"]:
+    """A resting start, without velocities of blocks: blocks anywhere within the walls and apart from each other, agent apart from them."""
     while True:
         agent = rng.uniform(50.0, 450.0, 2)
         poses = [np.array([*rng.uniform(100.0, 400.0, 2), rng.uniform(0.0, 2 * math.pi)]) for _ in range(constants.blocks)]
@@ -302,7 +314,7 @@ def paint(state: Float[np.ndarray, " S"], goal_poses: Sequence[np.ndarray], cons
     x, y = _pixels(state[0:2]).tolist()
     cv2.circle(canvas, (x, y), round(constants.agent_radius), AGENT_COLOR, cv2.FILLED)
     cv2.circle(canvas, (x, y), max(round(constants.agent_radius) - OUTLINE_PX, 0), _lighter(AGENT_COLOR), cv2.FILLED)
-    for number, pose in enumerate(task.block_poses(state)):
+    for number, pose in enumerate(task.block_poses(state, constants.blocks)):
         for corners in to_world(block_boxes(constants, number), pose):
             cv2.fillPoly(canvas, [_pixels(corners)], _lighter(BLOCK_COLOR))
             cv2.polylines(canvas, [_pixels(corners)], True, BLOCK_COLOR, OUTLINE_PX)

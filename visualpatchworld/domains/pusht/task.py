@@ -1,5 +1,6 @@
 """What counts as success in PushT, and how far a predicted state is from the true one."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,37 +15,38 @@ def agent_px(state: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.linalg.norm(state[..., 0:2] - other[..., 0:2], axis=-1)
 
 
-def block_poses(state: Any) -> list[Any]:
-    """Place and angle of each block; those of a second one come last in a state."""
-    return [state[..., 2:5], *(state[..., i : i + 3] for i in range(7, state.shape[-1], 3))]
+def block_poses(state: Any, blocks: int) -> list[Any]:
+    """Place and angle of each block; those of a second one come behind the agent's velocity."""
+    return [state[..., start : start + 3] for start in (2, 7)[:blocks]]
 
 
-def block_px(state: np.ndarray, other: np.ndarray) -> np.ndarray:
+def block_px(state: np.ndarray, other: np.ndarray, blocks: int = 1) -> np.ndarray:
     """Distance between two block origins; where there are two blocks, of the one that is farther off."""
-    return np.max(_block_distances(state, other), axis=0)
+    return np.max(_block_distances(state, other, blocks), axis=0)
 
 
-def angle_rad(state: np.ndarray, other: np.ndarray) -> np.ndarray:
+def angle_rad(state: np.ndarray, other: np.ndarray, blocks: int = 1) -> np.ndarray:
     """Difference of two block angles, the short way round; where there are two blocks, of the one that is farther off."""
-    turns = [pose[..., 2] - goal[..., 2] for pose, goal in zip(block_poses(state), block_poses(other), strict=True)]
+    pairs = zip(block_poses(state, blocks), block_poses(other, blocks), strict=True)
+    turns = [pose[..., 2] - goal[..., 2] for pose, goal in pairs]
     return np.max([np.abs(np.mod(turn + np.pi, 2 * np.pi) - np.pi) for turn in turns], axis=0)
 
 
-def pose_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+def pose_match(state: np.ndarray, goal: np.ndarray, blocks: int = 1) -> np.ndarray:
     """Agent and blocks together within the success distance of their goals, and every block turned as its goal is."""
-    away = np.linalg.norm([agent_px(state, goal), *_block_distances(state, goal)], axis=0)
-    return (away < SUCCESS_PX) & (angle_rad(state, goal) < SUCCESS_RAD)
+    away = np.linalg.norm([agent_px(state, goal), *_block_distances(state, goal, blocks)], axis=0)
+    return (away < SUCCESS_PX) & (angle_rad(state, goal, blocks) < SUCCESS_RAD)
 
 
-def _block_distances(state: np.ndarray, other: np.ndarray) -> list[np.ndarray]:
-    pairs = zip(block_poses(state), block_poses(other), strict=True)
+def _block_distances(state: np.ndarray, other: np.ndarray, blocks: int) -> list[np.ndarray]:
+    pairs = zip(block_poses(state, blocks), block_poses(other, blocks), strict=True)
     return [np.linalg.norm(pose[..., :2] - goal[..., :2], axis=-1) for pose, goal in pairs]
 
 
-def cost(states: Any, goal: Any) -> Any:
+def cost(states: Any, goal: Any, blocks: int = 1) -> Any:
     """The least that a future ever lacks of its goal, in success radii; the agent, which is free to move, counts less than the blocks."""
     agent, left = states[..., 0:2] - goal[0:2], 0.0
-    for pose, wanted in zip(block_poses(states), block_poses(goal), strict=True):
+    for pose, wanted in zip(block_poses(states, blocks), block_poses(goal, blocks), strict=True):
         away, turns = pose[..., :2] - wanted[:2], pose[..., 2] - wanted[2]
         left = left + (away**2).sum(-1) ** 0.5 / SUCCESS_PX + abs((turns + np.pi) % (2 * np.pi) - np.pi) / SUCCESS_RAD
     return (left + AGENT_WEIGHT * (agent**2).sum(-1) ** 0.5 / SUCCESS_PX).min(-1)
@@ -52,3 +54,12 @@ def cost(states: Any, goal: Any) -> Any:
 
 METRICS = {"pose_match": pose_match}
 QUANTITIES = {"agent_px": agent_px, "block_px": block_px, "angle_rad": angle_rad}
+
+
+def of_blocks(blocks: int) -> dict[str, Any]:
+    """What counts where there are so many blocks."""
+    return {
+        "metrics": {name: partial(metric, blocks=blocks) for name, metric in METRICS.items()},
+        "quantities": {"agent_px": agent_px, "block_px": partial(block_px, blocks=blocks), "angle_rad": partial(angle_rad, blocks=blocks)},
+        "cost": partial(cost, blocks=blocks),
+    }

@@ -62,6 +62,10 @@ def pushing(scene: Scene) -> Family | None:
         found, hidden = [Body(me, fields)], []
         for block in blocks:
             pose = scene.fields(block, "pose.x", "pose.y", "pose.angle")
+            seen = scene.fields(block, "velocity.x", "velocity.y", "velocity.spin")
+            if keep_motion and len(seen) == 3:
+                found.append(Body(block.name, (*pose, *seen)))
+                continue
             unseen = tuple(f"{block.name}_{part}" for part in ("vx", "vy", "spin")) if keep_motion else ()
             found.append(Body(block.name, (*pose, *unseen)))
             docs = (f"{scene.length_unit}/s, of the centre of mass; not observed", "", "rad/s")
