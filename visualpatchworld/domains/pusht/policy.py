@@ -93,7 +93,7 @@ def _waypoint(
     blocked = [gap_to_block(way, pose, constants, number) <= constants.agent_radius for number, pose in enumerate(poses)]
     if not np.any(blocked):
         return goal
-    which = int(np.argmin([np.argmax(places) if places.any() else len(way) for places in blocked]))
+    which = min(range(len(poses)), key=lambda number: int(np.argmax(blocked[number])) if blocked[number].any() else len(way))
     pose = poses[which]
     corners = to_world(block_boxes(constants, which), pose).reshape(-1, 2)
     center = (corners.min(axis=0) + corners.max(axis=0)) / 2

@@ -114,7 +114,7 @@ class PushT(Simulator):
     constants: PushTConstants
 
     def __init__(self, constants: PushTConstants = PushTConstants(), render_mode: str | None = "rgb_array"):
-        self.state_space = state_space(constants.blocks, moving=constants.response == "inertial")  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.state_space = state_space(constants.blocks, moving=constants.response == "inertial")  # pyright: ignore[reportAttributeAccessIssue]
         super().__init__(constants, render_mode)
         second = (SIZE_PX / 4, SIZE_PX / 4, 0.0)[: 3 * (constants.blocks - 1)]
         self._rest(np.array([SIZE_PX / 2, SIZE_PX / 4, *DEFAULT_GOAL_POSE, 0, 0, *second]))
