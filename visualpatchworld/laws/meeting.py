@@ -11,7 +11,7 @@ from visualpatchworld.laws.contact import CENTER, INERTIA, RECOVERY, SLOP, gap_t
 from visualpatchworld.laws.vector import rotate
 
 MASS = positive("", "mass, over that of the first", 0.01, 1000)
-SWEEPS = 12  # a push that goes through one body to the next takes a few
+SWEEPS = 12  # what goes through one body to the next takes a few
 FRICTION = positive("", "friction coefficient of a contact", 0.01, 3)
 
 
