@@ -29,8 +29,7 @@ from visualpatchworld.output import make_folder
 from visualpatchworld.paper.evaluation import Request, measure, measure_floors, report
 from visualpatchworld.program.program import Program
 from visualpatchworld.simulator import Constants
-from visualpatchworld.trace.collect import collect
-from visualpatchworld.trace.episode import for_tasks
+from visualpatchworld.trace.episode import collect, for_tasks
 
 EPISODES = 50
 

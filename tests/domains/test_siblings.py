@@ -19,7 +19,7 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit
 from visualpatchworld.scene.relations import gap
 from visualpatchworld.scene.schema import Pose
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.trace.write import write_traces
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from visualpatchworld.domains.cube.simulator import BLOCK_NAMES, CubeConstants, engine_widths, state_space
 from visualpatchworld.scene.schema import Geometry, SceneObject
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.trace.layout import Column, TraceLayout
 
 

@@ -50,8 +50,9 @@ def cost(states: Any, goal: Any) -> Any:
     Of several blocks, the hand cares for the first that is not where it should be, or else for the last.
     """
     after, left, ways = states[..., -1, :], 0.0, 0.0
-    for number, (block, wanted) in enumerate(reversed(list(zip(block_poses(after), block_poses(goal), strict=True)))):
-        way = _length(block[..., :3] - wanted[:3])
+    lacks = block_poses((states - goal)[..., -1, :])
+    for number, (block, lack) in enumerate(reversed(list(zip(block_poses(after), lacks, strict=True)))):
+        way = _length(lack[..., :3])
         if number == 0:
             left, ways = _to_grip(after, block) + way, way
         else:
@@ -75,5 +76,17 @@ def _length(vectors: Any) -> Any:
     return (vectors**2).sum(-1) ** 0.5
 
 
+def block_distance(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """The block's distance from its goal, in success radii."""
+    return block_m(state, goal) / SUCCESS_M
+
+
+def grasp_cost(states: Any, goal: Any) -> Any:
+    """What is left to do in the end, in success radii."""
+    return cost(states, goal) / SUCCESS_M
+
+
 METRICS = {"block_match": block_match}
 QUANTITIES = {"effector_m": effector_m, "block_m": block_m}
+GOAL_DISTANCES = {"block_match": block_distance}
+GOAL_COSTS = {"block_match": grasp_cost}

@@ -14,7 +14,7 @@ from visualpatchworld.domains.pusht.simulator import (
     state_space,
 )
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.trace.layout import Column, TraceLayout
 
 

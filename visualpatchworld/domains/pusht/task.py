@@ -45,15 +45,38 @@ def _block_distances(state: np.ndarray, other: np.ndarray, blocks: int) -> list[
 
 def cost(states: Any, goal: Any, blocks: int = 1) -> Any:
     """The least that a future ever lacks of its goal, in success radii; the agent, which is free to move, counts less than the blocks."""
-    agent, left = states[..., 0:2] - goal[0:2], 0.0
-    for pose, wanted in zip(block_poses(states, blocks), block_poses(goal, blocks), strict=True):
-        away, turns = pose[..., :2] - wanted[:2], pose[..., 2] - wanted[2]
-        left = left + (away**2).sum(-1) ** 0.5 / SUCCESS_PX + abs((turns + np.pi) % (2 * np.pi) - np.pi) / SUCCESS_RAD
-    return (left + AGENT_WEIGHT * (agent**2).sum(-1) ** 0.5 / SUCCESS_PX).min(-1)
+    lack, away, turned = states - goal, 0.0, 0.0
+    for pose in block_poses(lack, blocks):
+        away, turned = away + _length(pose[..., :2]), turned + abs((pose[..., 2] + np.pi) % (2 * np.pi) - np.pi) / SUCCESS_RAD
+    return ((away + AGENT_WEIGHT * _length(lack[..., 0:2])) / SUCCESS_PX + turned).min(-1)
+
+
+def _length(vectors: Any) -> Any:
+    return (vectors**2).sum(-1) ** 0.5
+
+
+def pose_distance(state: np.ndarray, goal: np.ndarray, blocks: int = 1) -> np.ndarray:
+    """How far a pose is from its goal, in success radii: the larger one of distance and turn."""
+    away = np.linalg.norm([agent_px(state, goal), *_block_distances(state, goal, blocks)], axis=0)
+    return np.maximum(away / SUCCESS_PX, angle_rad(state, goal, blocks) / SUCCESS_RAD)
+
+
+def pose_cost(states: Any, goal: Any, blocks: int = 1) -> Any:
+    """The least that a future ever lacks of its goal, in success radii; far away the blocks come first, nearby the agent counts in full."""
+    lack = states - goal
+    agent, squares, away, turned = (lack[..., 0:2] ** 2).sum(-1) / SUCCESS_PX**2, 0.0, 0.0, 0.0
+    for pose in block_poses(lack, blocks):
+        block = (pose[..., :2] ** 2).sum(-1) / SUCCESS_PX**2
+        squares, away = squares + block, away + block**0.5
+        turned = turned + abs((pose[..., 2] + np.pi) % (2 * np.pi) - np.pi) / SUCCESS_RAD
+    distance, progress = (agent + squares) ** 0.5, away + AGENT_WEIGHT * agent**0.5 + turned
+    return ((distance + progress + abs(distance - progress)) / 2).min(-1)  # the larger of the two
 
 
 METRICS = {"pose_match": pose_match}
 QUANTITIES = {"agent_px": agent_px, "block_px": block_px, "angle_rad": angle_rad}
+GOAL_DISTANCES = {"pose_match": pose_distance}
+GOAL_COSTS = {"pose_match": pose_cost}
 
 
 def of_blocks(blocks: int) -> dict[str, Any]:
@@ -62,4 +85,6 @@ def of_blocks(blocks: int) -> dict[str, Any]:
         "metrics": {name: partial(metric, blocks=blocks) for name, metric in METRICS.items()},
         "quantities": {"agent_px": agent_px, "block_px": partial(block_px, blocks=blocks), "angle_rad": partial(angle_rad, blocks=blocks)},
         "cost": partial(cost, blocks=blocks),
+        "goal_distances": {"pose_match": partial(pose_distance, blocks=blocks)},
+        "goal_costs": {"pose_match": partial(pose_cost, blocks=blocks)},
     }
