@@ -141,6 +141,8 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", default=["nominal", "varied", "changed"])
     parser.add_argument("--fit", action="store_true", help="also collect episodes and run level 2")
     parser.add_argument("--plan", type=int, default=0, metavar="N", help="with --fit: also plan N tasks with the program alone")
+    parser.add_argument("--planner", default="paper", help="with --plan: a planner's name; `paper` is the frozen one")
+    parser.add_argument("--only", nargs="+", metavar="NAME=VALUE", help="of changed worlds and siblings, only those with such a constant")
     parser.add_argument("--keep", type=Path, help="with --fit: folder for programs; one that is there is not induced anew")
     parser.add_argument("--table", type=Path, help="print the rows of the siblings in this folder, and do nothing else")
     options = parser.parse_args()
@@ -157,12 +159,14 @@ def main() -> None:
         for case in options.cases:
             for seed in range(options.seeds):
                 for vary, expected in worlds(domain, case, seed):
+                    if options.only and not any(f"{name}={value}" in options.only for name, value in vary.items()):
+                        continue
                     key = {"domain": domain.name, "case": case, "seed": seed, "vary": vary, "fit": options.fit}
-                    key |= {"tasks": options.plan} if options.plan else {}
+                    key |= {"tasks": options.plan, "planner_name": options.planner} if options.plan else {}
                     if any(all(row.get(name) == value for name, value in key.items()) for row in done):
                         continue
                     if options.plan:
-                        row = key | end_to_end(domain, vary, expected, seed, options.plan, options.keep)
+                        row = key | end_to_end(domain, vary, expected, seed, options)
                     else:
                         row = key | run(domain, vary, expected, seed, fit=options.fit)
                     file.write(json.dumps(row) + "\n")
@@ -214,11 +218,11 @@ def run(domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], se
 
 
 def end_to_end(
-    domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], seed: int, num_tasks: int, keep: Path | None
+    domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], seed: int, options: argparse.Namespace
 ) -> dict[str, Any]:
     """Both levels on one world, then foresight and planning with the program on episodes that it was not fitted to."""
     constants = domain.constants.varied(vary)
-    domain = domain.of(constants)
+    domain, keep = domain.of(constants), options.keep
     folder = make_folder(keep / "-".join([domain.name, *(f"{name}={value}" for name, value in vary.items()), str(seed)])) if keep else None
     found = induced(domain, constants, seed, folder)
     program = Program(found["text"]).check(domain.scene.state_space, domain.layout.action.width)
@@ -228,8 +232,8 @@ def end_to_end(
     quantity, radius = JUDGED[domain.name]
     request = Request(
         domain=domain, constants=constants, vary={name: str(value) for name, value in vary.items()}, method="vpw", program=program,
-        observe="oracle", score="induced", episodes=episodes, source="collected", count=num_tasks, offset=25, seed=TASK_SEED,
-        metric=next(iter(domain.metrics)),
+        observe="oracle", score="induced", episodes=episodes, source="collected", count=options.plan, offset=25, seed=TASK_SEED,
+        metric=next(iter(domain.metrics)), planner_name=options.planner,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as fresh:
         results = folder / "results" if folder else Path(fresh)
