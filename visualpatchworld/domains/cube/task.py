@@ -1,5 +1,6 @@
 """What counts as success in Cube, and how far a predicted state is from the true one."""
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,7 @@ FUNNEL_SLOPE = 2.0
 HOVER_M = 0.06  # above the block while the hand is aside
 M_PER_RAD = 0.05
 M_PER_OPENING = 0.1
-# Where there are several blocks, one after the other is brought: as good as there counts as done, and what still waits costs more than any
-# way of the hand.
+# Where there are several blocks: one that is as good as there does not wait for the hand, and one that waits costs more than any way.
 DONE_M = 0.02
 M_PER_WAITING_BLOCK = 1.0
 
@@ -47,19 +47,18 @@ def block_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
 def cost(states: Any, goal: Any) -> Any:
     """What is left to do in the end: the block's way to its goal, and before that the hand's way to where it can grip the block.
 
-    Of several blocks, the hand cares for the first that is not where it should be, or else for the last.
+    Of several blocks, the hand cares for the nearest that is not where it should be.
     """
-    after, left, ways = states[..., -1, :], 0.0, 0.0
-    lacks = block_poses((states - goal)[..., -1, :])
-    for number, (block, lack) in enumerate(reversed(list(zip(block_poses(after), lacks, strict=True)))):
+    after = states[..., -1, :]
+    blocks, lacks = block_poses(after), block_poses((states - goal)[..., -1, :])
+    waiting = M_PER_WAITING_BLOCK if len(blocks) > 1 else 0.0
+    ways, cares = 0.0, []
+    for block, lack in zip(blocks, lacks, strict=True):
         way = _length(lack[..., :3])
-        if number == 0:
-            left, ways = _to_grip(after, block) + way, way
-        else:
-            waits = way > DONE_M
-            left = waits * (_to_grip(after, block) + ways + M_PER_WAITING_BLOCK) + (1 - waits) * left + way
-            ways = ways + way
-    return left
+        waits = way > DONE_M
+        cares.append(_to_grip(after, block) + waiting * (1 - waits))
+        ways = ways + way + 2 * waiting * waits
+    return ways + reduce(lambda one, other: (one + other - abs(one - other)) / 2, cares)  # the least
 
 
 def _to_grip(after: Any, block: Any) -> Any:
