@@ -129,9 +129,8 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
 
 def _episodes(options: argparse.Namespace, name: str) -> Path:
     """The file of a domain's episodes: given, or collected once with episodes that are long enough."""
-    from visualpatchworld.trace.collect import collect
-
     from visualpatchworld.domain import load_domain
+    from visualpatchworld.trace.episode import collect
     from visualpatchworld.trace.write import write_traces
 
     given = dict(pair.partition("=")[::2] for pair in options.traces)

@@ -19,7 +19,7 @@ from visualpatchworld.output import writing
 from visualpatchworld.program.env import imagine
 from visualpatchworld.program.program import Program, load_program, read_program
 from visualpatchworld.strict_json import from_json
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.world.collect import excitation, record
 from visualpatchworld.world.log import LogWorld
