@@ -48,6 +48,7 @@ def main() -> None:
 def measured(program: Path, options: argparse.Namespace) -> dict[str, Any]:
     """One program: the times of many turns of a dial, and a plan where there is something to plan for."""
     command = [sys.executable, "-m", "visualpatchworld", "live", str(program), "--port", "0", "--json"]
+    command += ["--horizon", str(options.horizon)] if options.horizon else []
     began = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running, tempfile.TemporaryDirectory() as folder:
         try:
@@ -89,6 +90,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+", type=Path, help="programs or folders, as `vpw live` takes them")
     parser.add_argument("--dial", type=int, default=1, help="which of the sliders is turned")
+    parser.add_argument("--horizon", type=int, help="steps that are imagined")
     parser.add_argument("--settle", type=float, default=20.0, help="seconds in which the first plan is compiled in the background")
     parser.add_argument("--dark", action="store_true")
     parser.add_argument("--pictures", type=Path)

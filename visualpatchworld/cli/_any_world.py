@@ -212,7 +212,8 @@ def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: b
         (out / earlier).unlink(missing_ok=True)
     with working("checking") as progress:
         progress("steps that no search has seen")
-        seen = check(Program(read_program(out / PROGRAM), out / PROGRAM), opened(name), seed)
+        names = [field["name"] for field in result["fields"]]
+        seen = check(Program(read_program(out / PROGRAM), out / PROGRAM), opened(name), names, seed)
     write_text(out / CHECK, to_json(seen) + "\n")
     if {"reset", "reward"} <= world.powers and result["reward"]["paid"]:
         result["plan"] = planned(opened(name), out / PROGRAM, episodes, seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,20 +22,19 @@ MOST_POINTS = 200
 SEED_APART = 7_919  # from the seed of the search, so that episodes are others
 
 
-def check(program: Program, world: World, seed: int) -> dict[str, Any]:
+def check(program: Program, world: World, names: Sequence[str], seed: int) -> dict[str, Any]:
     """Errors by horizon and field, and one stretch; of a log, what it holds out, else all of it."""
     if isinstance(world, LogWorld):
         seen = list(world.held_out() or world.logged())
     else:
         seen = collect(world, STEPS, np.random.default_rng(seed + SEED_APART))
     _, by_field = replay_errors(program, seen, HORIZON)
-    names = world.field_names
     longest = max(seen, key=len)
     steps = min(len(longest), max(STRETCH, _steps_of_motion(longest)))
     piece = Trajectory(longest.observations[: steps + 1], longest.actions[:steps])
     every = max(1, steps // MOST_POINTS)
     return {
-        "names": names,
+        "names": list(names),
         "steps": sum(len(one) for one in seen),
         "by_field": {steps: {names[int(i)]: error for i, error in row.items()} for steps, row in by_field.items()},
         "true": piece.observations[::every].tolist(),

@@ -81,10 +81,12 @@ def _stretch_charts(check: CheckRecord) -> list[Markup]:
     """One chart per field of the stretch that nobody has seen."""
     charts = []
     for i, name in enumerate(check.names):
-        truth = [(step, row[i]) for step, row in enumerate(check.true) if row[i] is not None]
-        ahead = [(step, row[i]) for step, row in enumerate(check.imagined) if row[i] is not None]
+        truth, ahead = (
+            [(float(step), value) for step, row in enumerate(rows) if (value := row[i]) is not None]
+            for rows in (check.true, check.imagined)
+        )
         lines = (Line("truth", "truth", truth), Line("imagined", "foreseen dashed", ahead))
-        charts.append(svg(Chart(title=name, x_label="step", lines=lines)))  # pyright: ignore[reportArgumentType]
+        charts.append(svg(Chart(title=name, x_label="step", lines=lines)))
     return charts
 
 
