@@ -1,7 +1,7 @@
 // Line charts on canvas: one per field, with a goal that can be dragged, and one of all errors.
 
 export const NUM_HUES = 8;
-const LEFT = 46, RIGHT = 12, TOP = 20, BOTTOM = 18;
+const LEFT = 46, RIGHT = 18, TOP = 20, BOTTOM = 18;
 
 const colours = new Map(); // asking the style sheet anew for every line would take longer than drawing it
 export const forgetColours = () => colours.clear();

@@ -7,7 +7,7 @@ const GRAB_PX = 14;
 export class Scene {
   constructor(canvas, scene, aim, redraw) {
     Object.assign(this, { canvas, scene, aim, redraw });
-    this.view = { azimuth: 0.45, elevation: scene.solid ? 0.6 : Math.PI / 2, zoom: 1 };
+    this.view = { azimuth: 0.45, elevation: scene.solid ? 0.6 : Math.PI / 2, zoom: scene.solid ? 1.4 : 1 }; // room above the ground is mostly empty
     this.goal = null;
     this.listen();
   }
