@@ -23,7 +23,7 @@ from visualpatchworld.world.world import ActionSpace
 PAIR = 0.05  # a velocity leaves at most this part of its coordinate's motion
 CIRCLE = 0.02  # a cosine and a sine leave at most this part of their squares' spread
 DECIDED = 0.03  # how close the weight of an integrator must come to count as that integrator's
-RESERVED = ("state", "action", "np", "step", "move", "rates", "nudged", "observe", "read", "reward", "terminated", "wrapped")
+RESERVED = ("state", "action", "np", "step", "move", "rates", "nudged", "observe", "read", "reward", "terminated", "valid", "wrapped")
 
 
 class BadField(VpwError):
