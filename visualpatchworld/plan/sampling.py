@@ -63,7 +63,8 @@ class Sampler(Planner):
         return replace(self, horizon=steps, replan_every=steps, hold=math.gcd(self.hold, steps))
 
     def within(self, tolerance: float) -> Self:
-        return replace(self, enough=tolerance * self.enough)
+        closely = min(self.replan_every, self.hold) if tolerance < 1 else self.replan_every  # the oftener, the better a plan is refined
+        return replace(self, enough=tolerance * self.enough, replan_every=closely)
 
     @property
     @abstractmethod
