@@ -1,6 +1,7 @@
 """The planners that a user can name: each finds what is known to be best, and what one promises besides holds."""
 
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ from visualpatchworld.plan.sampling import coloured, first_rounds, sampling_sear
 from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer
 from visualpatchworld.plan.siblings import siblings
 
-FIELDS = {"samples": 100, "iterations": 12, "elites": 10, "horizon": 6, "replan_every": 3, "init_std": 0.7}
+FIELDS: dict[str, Any] = {"samples": 100, "iterations": 12, "elites": 10, "horizon": 6, "replan_every": 3, "init_std": 0.7}
 SEARCH = CEM(**FIELDS, hold=3, restarts=2, warm_start=True)
 SITUATION = Situation(np.array([0.2, -0.1]), np.array([0.3, 0.0]))
 REST, KEY = np.zeros((6, 1)), jax.random.key(0)

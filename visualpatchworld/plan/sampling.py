@@ -186,7 +186,7 @@ def first_rounds(sampler: Sampler, start: Float[Array, "H A"]) -> Round:
     """Of every restart: nothing is known yet but where to begin."""
     knots = start[:: sampler.hold]
     begin = jnp.stack([knots * (restart % 2 == 0) for restart in range(sampler.restarts)])
-    warm = begin.any(axis=(1, 2), keepdims=True) & (sampler.warm_std > 0)
+    warm = (begin != 0).any(axis=(1, 2), keepdims=True) & (sampler.warm_std > 0)
     return Round(
         mean=begin,
         std=jnp.where(warm, sampler.warm_std, jnp.full_like(begin, sampler.init_std)),
@@ -199,10 +199,10 @@ def first_rounds(sampler: Sampler, start: Float[Array, "H A"]) -> Round:
 
 def draw_all(sampler: Sampler, rounds: Round, key: PRNGKeyArray) -> Float[Array, "RK N A"]:
     """The candidates of all restarts, one restart after the other."""
-    shape = rounds.mean.shape
-    noise = coloured(key, (sampler.restarts * sampler.samples, *shape[1:]), sampler.colour)
-    drawn = jax.vmap(partial(draw, sampler))(rounds, noise.reshape(sampler.restarts, sampler.samples, *shape[1:]))
-    return drawn.reshape(-1, *shape[1:])
+    _, knots, width = rounds.mean.shape
+    noise = coloured(key, (sampler.restarts * sampler.samples, knots, width), sampler.colour)
+    drawn = jax.vmap(partial(draw, sampler))(rounds, noise.reshape(sampler.restarts, sampler.samples, knots, width))
+    return drawn.reshape(-1, knots, width)
 
 
 def draw(sampler: Sampler, earlier: Round, noise: Float[Array, "K N A"]) -> Float[Array, "K N A"]:

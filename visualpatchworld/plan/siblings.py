@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from visualpatchworld.plan.cem import CEM, ICEM, Polished
 from visualpatchworld.plan.mppi import MPPI
@@ -13,11 +14,11 @@ MPPI_TEMPERATURE = 0.1
 
 def siblings(cem: CEM) -> dict[str, Planner]:
     """This search and others like it, by name."""
-    fields = asdict(cem)
+    fields: dict[str, Any] = asdict(cem)
     shared = {name: value for name, value in fields.items() if name not in ("elites", "smoothing")}
     return {
         "cem": cem,
-        "icem": ICEM(**fields | {"colour": max(cem.colour, ICEM.colour)}),
+        "icem": ICEM(**{**fields, "colour": max(cem.colour, ICEM.colour)}),
         "mppi": MPPI(**shared, temperature=MPPI_TEMPERATURE),
         "gradient": Polished(**fields),
     }
