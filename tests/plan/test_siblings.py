@@ -21,6 +21,10 @@ SITUATION = Situation(np.array([0.2, -0.1]), np.array([0.3, 0.0]))
 REST, KEY = np.zeros((6, 1)), jax.random.key(0)
 
 
+def search(**changes: Any) -> CEM:
+    return CEM(**{**FIELDS, **changes})
+
+
 def distance(states, goal):
     return ((states - goal)[..., 0] ** 2).sum(-1)
 
@@ -42,7 +46,7 @@ def test_held_actions_stay_for_as_many_steps():
 
 
 def test_gradients_make_a_plan_better():
-    coarse = CEM(**FIELDS | {"iterations": 2, "samples": 10, "elites": 2})
+    coarse = search(iterations=2, samples=10, elites=2)
     scorer = InducedScorer(RIGHT, distance)
     by_name = {name: planner.prepare(scorer, [], np.random.default_rng(0)) for name, planner in siblings(coarse).items()}
     assert by_name["gradient"](SITUATION, REST, KEY).cost < by_name["cem"](SITUATION, REST, KEY).cost
@@ -85,7 +89,7 @@ def test_fields_of_a_goal_that_are_no_numbers_do_not_matter():
 
 def test_a_moving_goal_is_followed():
     path = np.stack([np.linspace(-0.5, 0.5, 6), np.zeros(6)], axis=-1)
-    found = sampling_search(CEM(**FIELDS | {"iterations": 25}), InducedScorer(OBEYS, distance))(SITUATION._replace(goal=path), REST, KEY)
+    found = sampling_search(search(iterations=25), InducedScorer(OBEYS, distance))(SITUATION._replace(goal=path), REST, KEY)
     np.testing.assert_allclose(found.actions[:, 0], path[:, 0], atol=0.05)
 
 
@@ -108,4 +112,4 @@ def test_a_warm_start_guides_every_second_restart():
 @pytest.mark.parametrize("wrong", [{"hold": 4}, {"hold": 0}, {"restarts": 0}, {"colour": -1.0}, {"enough": -1.0}])
 def test_searches_that_make_no_sense_are_refused(wrong: dict):
     with pytest.raises(ValueError, match=r"must"):
-        CEM(**FIELDS | wrong)
+        search(**wrong)
