@@ -182,7 +182,7 @@ def _error_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: in
     skip = 1 if any(c.velocity_column is None for c in found.reading.coordinates) else 0  # until a difference shows the velocity
     columns = [k for k, name in enumerate(reading.state_names) if name not in reading.hidden]
     for horizon in (HORIZONS[-1], min(LONG, longest - 2 * skip)):
-        states = [reading.states(trajectory)[skip : len(trajectory) + 1 - skip] for trajectory in kept_aside]
+        states = [found.states(trajectory)[skip : len(trajectory) + 1 - skip] for trajectory in kept_aside]
         acted = [trajectory.actions[skip : len(trajectory) - skip] for trajectory in kept_aside]
         stretches = cut(states, acted, horizon)
         given = predict(found.draft.program, stretches)
@@ -192,11 +192,20 @@ def _error_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: in
 
 
 def _typical_error(found: Found, data: Sequence[Trajectory]) -> float:
-    states = [found.reading.states(trajectory) for trajectory in data]
-    stretches = cut(states, [trajectory.actions for trajectory in data], 1)
-    if not len(stretches.starts):
-        return 0.0
-    return float(np.quantile(normalised_errors(predict(found.draft.program, stretches), stretches.truths, stretches.starts), 0.9))
+    off = _off(found, data, 1)
+    return float(np.quantile(off, 0.9)) if len(off) else 0.0
+
+
+def _off(found: Found, data: Sequence[Trajectory], horizon: int) -> np.ndarray:
+    """Normalised errors over stretches, what the state remembers of actions given and not counted."""
+    width, first = len(found.reading.state_names), found.memory.steps
+    pieces = [trajectory for trajectory in data if len(trajectory) - first >= horizon]
+    states = [found.states(trajectory)[first:] for trajectory in pieces]
+    stretches = cut(states, [trajectory.actions[first:] for trajectory in pieces], horizon) if pieces else None
+    if stretches is None or not len(stretches.starts):
+        return np.zeros(0)
+    given = predict(found.draft.program, stretches)
+    return normalised_errors(given[..., :width], stretches.truths[..., :width], stretches.starts[:, :width])
 
 
 def hold_out(trajectories: Sequence[Trajectory]) -> tuple[list[Trajectory], list[Trajectory]]:
@@ -217,12 +226,10 @@ def hold_out(trajectories: Sequence[Trajectory]) -> tuple[list[Trajectory], list
 
 def _errors(found: Found, kept_aside: Sequence[Trajectory]) -> dict[int, dict[str, float]]:
     """Errors on the episodes that no search has seen."""
-    states = [found.reading.states(trajectory) for trajectory in kept_aside]
     errors = {}
     for horizon in HORIZONS if kept_aside else ():
-        stretches = cut(states, [trajectory.actions for trajectory in kept_aside], horizon)
-        if len(stretches.starts):
-            off = normalised_errors(predict(found.draft.program, stretches), stretches.truths, stretches.starts)
+        off = _off(found, kept_aside, horizon)
+        if len(off):
             errors[horizon] = {"mean": float(off.mean()), "median": float(np.median(off)), "p90": float(np.quantile(off, 0.9))}
     return errors
 

@@ -80,10 +80,12 @@ def noise_left(left: Float[np.ndarray, " N"], rows: Rows, kept: Bool[np.ndarray,
 def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
     """Steps that end at a value of a field that is met again and again: a wall or a clip."""
     found = np.zeros(len(rows.before), bool)
+    # What stays at such a value is held there, unless it is at rest in all fields; and also then, if it rests whatever is done.
+    still = (rows.after == rows.before).all(axis=1)
+    if still.any() and rows.actions.shape[1] and np.ptp(rows.actions[still], axis=0).any():
+        still = np.zeros(len(still), bool)
     for column in range(rows.before.shape[1]):
         found |= repeated(rows.after[:, column]) & (rows.after[:, column] != rows.before[:, column])
-        # What stays at such a value is held there, unless it is at rest in all fields.
-        still = (rows.after == rows.before).all(axis=1)
         found |= repeated(rows.after[:, column]) & ~still
     return found
 

@@ -21,6 +21,7 @@ from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
 PAIR = 0.05  # a velocity leaves at most this part of its coordinate's motion
+HIDDEN = 0.15  # a coordinate with a hidden velocity leaves at least this part of its changes to it
 CIRCLE = 0.02  # a cosine and a sine leave at most this part of their squares' spread
 DECIDED = 0.03  # how close the weight of an integrator must come to count as that integrator's
 RESERVED = ("state", "action", "np", "step", "move", "rates", "nudged", "observe", "read", "reward", "terminated", "wrapped")
@@ -414,7 +415,8 @@ def _memory(trajectories, candidate: _Candidate, columns) -> tuple[float, bool, 
     still = float(np.std(change)) or 1.0
     without, with_last = open_part(change, still), open_part(change, still, before)
     value_open = open_part(value, spread, before)
-    hidden = with_last < 0.6 * without and with_last < 0.7
+    # What the fields of a moment leave little of needs no velocity: over a step a smooth law of first order bends, too.
+    hidden = with_last < 0.6 * without and with_last < 0.7 and without > HIDDEN
     if value_open > 0.95 and not candidate.angle:
         return value_open, False, value_open
     return min(without, 0.9), hidden, with_last

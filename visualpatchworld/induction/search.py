@@ -31,6 +31,7 @@ POOLS = (8, 24, 48)  # steps that are looked at together where observations are 
 ALONG = 2e-4  # of a response's spread: what looking along a step is itself off by
 DONE = 1e-6  # an error below which no rival needs to be tried
 MANY_OPEN = 0.02  # more steps than this that stay unexplained are a region rather than events
+FEW_ASIDE = 0.97  # of the rows are explained where those set aside are events; more of them may be actions that act late
 SHORT_SUM = 3  # constants per coordinate up to which coupled coordinates need no chain
 PRODUCTS, SCANS = 1, 2  # how deep the library of terms is searched
 
@@ -53,7 +54,12 @@ class Found:
     @property
     def memory(self) -> Delay:
         """The actions that the State remembers because they act late."""
-        return self.evidence[0].experience.memory
+        best = self.evidence[0]
+        return best.experience.memory if self.draft is best.draft else Delay(0, best.experience.memory.columns)
+
+    def states(self, trajectory: Trajectory) -> Float[np.ndarray, "T+1 S"]:
+        """The states of a trajectory as the program has them, what it remembers included."""
+        return np.concatenate([self.reading.states(trajectory), self.memory.remembered(trajectory.actions)], axis=1)
 
     @property
     def noise(self) -> Float[np.ndarray, " S"]:
@@ -117,10 +123,9 @@ def _found(
     coupled = chains is not None and len(moving) > 1
     search = _Search(trajectories, action_space, say, left)
     evidence: list[Evidence] = []
-    for version in _versions(reading):
+    for version, deepest, only_exact in _looks(reading, coupled):
         say("sums of terms")
-        found = _sums(search, version, PRODUCTS, only_exact=True) if coupled else _sums(search, version, SCANS)
-        evidence = ranked([*evidence, *found])
+        evidence = ranked([*evidence, *_sums(search, version, deepest, only_exact=only_exact)])
         if _settled(evidence) or left() < seconds / 4:
             break
     short = bool(evidence) and _constants_of_rates(evidence[0]) <= SHORT_SUM * len(reading.coordinates)
@@ -180,13 +185,23 @@ def _versions(reading: Reading) -> list[Reading]:
     return [reading]
 
 
+def _looks(reading: Reading, coupled: bool) -> list[tuple[Reading, int, bool]]:
+    """Which readings are searched for sums, how deep, and whether only exact ones count."""
+    if reading.weight is None and reading.integrator == "unknown" and not reading.hidden:
+        # Without a velocity nothing has told how the world integrates: in single steps, which is soon told, or smoothly.
+        single = replace(reading, integrator="explicit")
+        both = [(version, deepest, True) for deepest in (PRODUCTS, SCANS) for version in (single, reading)]
+        return [*both[:-1], (reading, SCANS, False)]
+    return [(version, PRODUCTS if coupled else SCANS, coupled) for version in _versions(reading)]
+
+
 def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool = False) -> list[Evidence]:
     """Rivals whose every rate is a sum of terms; where asked, none unless the sums leave nothing."""
     space, left = search.space, search.left
     data = experience(reading, search.trajectories, Delay(0, len(space)))
     along = reading.integrator not in ("explicit", "semi-implicit", "none")
     wanted, choices = _choices(reading, data, space, along, deepest)
-    if not all(options[0].exact for options in choices) and not along:
+    if not all(_whole(options[0]) for options in choices):
         late = _late(reading, search.trajectories, choices, space)
         if late:
             search.say(f"actions act {late} steps late")
@@ -230,8 +245,14 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
     return ranked(evidence)
 
 
+def _whole(choice: Choice) -> bool:
+    """Whether a choice leaves nothing, and sets no more rows aside than events at limits would be."""
+    return choice.exact and float(choice.kept.mean()) > FEW_ASIDE
+
+
 def _total(choices: Sequence[Sequence[Choice]]) -> float:
-    return float(sum(np.log(options[0].part + 1e-9) for options in choices))
+    """What is left of all responses, as a logarithm; rows that were set aside count as left as they are."""
+    return float(sum(options[0].kept.mean() * np.log(options[0].part + 1e-9) for options in choices))
 
 
 def _choices(
@@ -285,13 +306,15 @@ def _shorter(choices: Sequence[Sequence[Choice]]) -> list[list[Choice]]:
 
 def _late(reading: Reading, trajectories: Sequence[Trajectory], choices: Sequence[Sequence[Choice]], space: ActionSpace) -> int:
     """How many steps late actions act, by a regression that knows the states and the actions of some steps ago."""
+    if not len(space):
+        return 0
     full = experience(reading, trajectories, Delay(MOST_DELAY, len(space)))
     if len(full.rows.before) < 60:
         return 0
     samples = samples_for(reading, full.rows, False)
     best = 0
     for response, options in zip(responses(reading, full.rows, full.rounding), choices, strict=True):
-        if options[0].exact:
+        if _whole(options[0]):
             continue
         plain = library(reading, response.coordinate, full.rows, [], []).levels[0]
         design = np.stack([samples.column(term) for term in plain], axis=-1)

@@ -12,6 +12,7 @@ from visualpatchworld.errors import BadTrace
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace, World
 
+BLOWN_UP = 1e30  # no number that anything was measured as
 MOST_CHOICES = 32  # more whole numbers than this are no choices but a quantity
 
 
@@ -80,11 +81,11 @@ class LogWorld(World):
 
 
 def _pieces(episode: Episode) -> list[Trajectory]:
-    """The trajectories between gaps; a row that is not finite belongs to none of them."""
+    """The trajectories between gaps; a row that is not finite, or that a simulation blew up to, belongs to none of them."""
     observations, actions = episode.observations, episode.actions
     if len(observations) != len(actions) + 1:
         raise BadTrace(f"An episode has {len(actions)} actions and {len(observations)} observations, where it should have one more.")
-    seen: np.ndarray = np.all(np.isfinite(observations), axis=1)
+    seen: np.ndarray = np.all(np.abs(observations) < BLOWN_UP, axis=1)
     usable = seen[:-1] & seen[1:] & np.isfinite(actions).all(axis=1)
     rewards = episode.rewards
     if rewards is not None:

@@ -22,7 +22,7 @@ _COUNTER = ("step", "step_idx", "frame_index", "index", "row", "unnamed_0")
 _REWARD = ("reward", "rewards", "next_reward")
 _TERMINATED = ("terminated", "terminal", "termination")
 _OTHER_ENDS = ("done", "next_done", "truncated", "timeout")
-_ACTION = re.compile(r"^(actions?|a|u|inputs?|controls?|commands?|cmd)([_.\[]?\d+\]?|[_.].*)?$")
+_ACTION = re.compile(r"^((actions?|inputs?|controls?|commands?|cmd)([_.\[]?\d+\]?|[_. ].*)?|[au]([_.\[]?\d+\]?)?)$")
 GAP = 1.5  # a row that comes so many time steps late follows a gap
 
 
@@ -148,9 +148,15 @@ def _time_step(times: np.ndarray, starts: np.ndarray, key: str, name: str) -> fl
     inside = between[~starts[1:]]
     if not len(inside):
         return None
-    dt = float(np.median(inside))
+    dt = _short(float(np.median(inside)), float(np.abs(times).max()))
     starts[1:] |= between > GAP * dt
     return dt
+
+
+def _short(dt: float, latest: float) -> float:
+    """The shortest number that differences of times as large as the latest one can not tell from it."""
+    slack = 4 * np.finfo(float).eps * latest
+    return next((short for digits in range(1, 16) if abs((short := float(f"{dt:.{digits}g}")) - dt) <= slack), dt)
 
 
 def _check_rising(values: np.ndarray, starts: np.ndarray, key: str, name: str) -> None:
