@@ -80,7 +80,8 @@ def look(world: World, fields: str | None, seed: int, as_json: bool) -> None:
         "integrator": reading.integrator,
         "env_steps": world.env_steps,
     }
-    show(result, as_json, fields_table(world.name, result["fields"]), f"dt {reading.dt:g}, integrator {reading.integrator}")
+    acts = f"actions ({kind}): {', '.join(names)}" if names else "nothing is done: there are no actions"
+    show(result, as_json, fields_table(world.name, result["fields"]), f"{acts}; dt {reading.dt:g}, integrator {reading.integrator}")
 
 
 def fields_table(world: str, fields: Sequence[Mapping[str, Any]]) -> Table:
@@ -135,7 +136,7 @@ def found_parts(result: Mapping[str, Any]) -> list[Any]:
     return [fields_table(result["world"], result["fields"]), constants, "\n".join(line for line in lines if line)]
 
 
-def rollout(program: Path, world: World, horizon: int, as_json: bool) -> None:
+def rollout(program: Path, world: World, horizon: int, last: int | None, as_json: bool) -> None:
     """Roll a program out along a log, and measure its error by horizon in units of each field's spread of change."""
     import numpy as np
 
@@ -146,14 +147,14 @@ def rollout(program: Path, world: World, horizon: int, as_json: bool) -> None:
     model = Program(read_program(program), program)
     with working("rolling out") as progress:
         progress("collecting")
-        seen = collect(world, 1000, np.random.default_rng(1))
+        seen = collect(world, 1000, np.random.default_rng(1))[-last if last else None :]
         errors, by_field = replay_errors(model, seen, horizon)
     result = {
         "world": world.name,
         "program": str(program),
         "program_hash": model.hash,
         "normalised_error": errors,
-        "normalised_by_field": by_field,
+        "normalised_by_field": {steps: _by_name(row, world.field_names) for steps, row in by_field.items()},
     }
     table = Table(title="error over the spread of each field's change")
     for heading in ("steps", "mean", "median", "p90"):
@@ -161,6 +162,10 @@ def rollout(program: Path, world: World, horizon: int, as_json: bool) -> None:
     for steps, row in errors.items():
         table.add_row(str(steps), *(f"{row[name]:.3g}" for name in ("mean", "median", "p90")))
     show(result, as_json, table)
+
+
+def _by_name(row: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+    return {names[int(column)]: value for column, value in row.items()}
 
 
 def plan(world: World, program: Path, episodes: int, seed: int, as_json: bool, *, on_true_world: int = 0) -> None:

@@ -76,6 +76,7 @@ class Discovery:
         return "\n".join(lines)
 
 
+@np.errstate(all="ignore")  # rivals that run away are judged by what they give
 def discover(
     world: World,
     *,

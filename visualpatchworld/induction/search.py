@@ -72,6 +72,7 @@ class Found:
         return self.evidence[0].experience.horizon
 
 
+@np.errstate(all="ignore")  # rivals that run away are judged by what they give
 def search_dynamics(
     trajectories: Sequence[Trajectory],
     action_space: ActionSpace,
