@@ -87,6 +87,9 @@ def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
     for column in range(rows.before.shape[1]):
         found |= repeated(rows.after[:, column]) & (rows.after[:, column] != rows.before[:, column])
         found |= repeated(rows.after[:, column]) & ~still
+        if (repeated(rows.after[:, column]) & (rows.after[:, column] == 0)).any():
+            # What comes to a stand again and again is held there: only steps that go on moving the same way tell the forces.
+            found |= np.sign(rows.before[:, column]) * np.sign(rows.after[:, column]) <= 0
     return found
 
 

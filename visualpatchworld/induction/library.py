@@ -37,8 +37,9 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
         plain += [
             Term(v, "viscous", "DRAG", of=(own.velocity,)),
             Term(f"np.abs({v}) * {v}", "quadratic", "DRAG_SQUARE", 1.1, (own.velocity,)),
-            Term(f"np.sign({v})", "dry", "FRICTION", 1.1, (own.velocity,)),
         ]
+        if spans[own.velocity][0] < 0 < spans[own.velocity][1]:  # one way alone a dry friction is a constant
+            plain.append(Term(f"np.sign({v})", "dry", "FRICTION", 1.1, (own.velocity,)))
     if not (own.angle and (own.wraps or len(own.columns) == 2)):
         plain += [Term(q, "spring", "SPRING", of=(own.name,))]
         plain += [Term(f"{q} ** 2", "field", "BEND", 1.2, (own.name,)), Term(f"{q} ** 3", "spring", "HARD", 1.2, (own.name,))]
@@ -118,7 +119,8 @@ def _products(reading: Reading, own: Coordinate, inputs, turning, spans, wide) -
     limited = straight if not wide else [n for n in straight if n in (own.name, own.velocity)]
     for k, n in enumerate(limited):
         for m in limited[k:]:
-            if (m, n) != (own.name, own.name):
+            one_way = m == n == own.velocity and not spans[n][0] < 0 < spans[n][1]  # then its square is the quadratic loss
+            if (m, n) != (own.name, own.name) and not one_way:
                 what = f"state.{n} ** 2" if m == n else f"state.{n} * state.{m}"
                 terms.append(Term(what, "coupling", f"{_up(n)}_{_up(m)}" if m != n else f"{_up(n)}_SQUARE", 1.4, (n, m)))
     if own.velocity:
@@ -224,7 +226,7 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
                         smooth=False,
                     )
                 )
-    terms += _rates_of_change(reading, spans)
+    terms += _rates_of_change(reading, inputs, shaped, spans)
     for c in reading.coordinates:
         if c is own or c.angle or wide:
             continue
@@ -248,7 +250,7 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
     return _once(terms)
 
 
-def _rates_of_change(reading: Reading, spans) -> list[Term]:
+def _rates_of_change(reading: Reading, inputs, shaped, spans) -> list[Term]:
     """What chemistry, biology and circuits add for few fields: cubes, saturation, growth by an exponential, and a rate by a temperature."""
     straight = [n for n in reading.state_names if n in spans and not any(c.name == n and c.angle for c in reading.coordinates)]
     if len(straight) > FEW:
@@ -260,6 +262,13 @@ def _rates_of_change(reading: Reading, spans) -> list[Term]:
                 factors = [f"state.{name}" for name in (n, m, k)]
                 label = "_".join(_up(name) for name in (n, m, k))
                 terms.append(Term(" * ".join(factors), "coupling", label, 1.6, tuple(dict.fromkeys((n, m, k)))))
+    for i in (i for i in inputs if i.cost <= 1.01):
+        for k, n in enumerate(straight):
+            for m in straight[k:]:
+                terms.append(Term(f"{i.code} * state.{n} * state.{m}", "drive", f"{i.label}_{_up(n)}_{_up(m)}", 1.6, (*i.of, n, m)))
+    for s in (s for s in shaped if not s.grid):
+        for n in straight:
+            terms.append(Term(f"{s.code} * state.{n}", s.law, f"{s.label}_{_up(n)}", 1.6, (*s.of, n)))
     for n in straight:
         low, high = spans[n]
         size = max(abs(low), abs(high)) or 1.0

@@ -25,6 +25,7 @@ MOST_SHOTS = 60
 COST = 8.0  # of a constant, in units of log likelihood: several times the half logarithm of a thousand observations
 SHORT_DIGITS = 4
 NEAR = 1e-5  # of a constant: how far a short number may be from what was fitted
+NEGLIGIBLE = 5e-7  # of the motion in a step: no term is kept for less
 ROUNDED = 2.0  # times the rounding of a field: both ends of a step are rounded, and a little slack
 MOST_THINNED = 16  # constants up to which every term is tried without
 
@@ -119,7 +120,7 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
             numbers = tuple(n for n in rates.numbers if re.search(rf"\b{n.name}\b", text))
             trial = replace(rates, changes=changes, numbers=numbers)
             then = error(trial)
-            if then <= max(1.03 * now, rounded) + 1e-12:
+            if then <= max(1.03 * now, rounded, NEGLIGIBLE):
                 rates, now = trial, min(then, now)
     return _relabelled(rates)
 

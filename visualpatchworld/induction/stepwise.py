@@ -69,7 +69,9 @@ def choose(
         beam = _grown(beam, expanded, matrix, goal, samples, picked)
         if not beam:
             break
-        best_by_size.append(beam[0])
+        # Of those that leave nothing the cheapest is the best, not the one that follows noise most closely.
+        exact = [item for item in beam if item.squares <= enough]
+        best_by_size.append(min(exact, key=lambda item: (sum(t.cost for t in item.terms), item.squares)) if exact else beam[0])
         if beam[0].squares <= enough or beam[0].squares > 0.98 * best_by_size[-2].squares:
             break
     choices = []

@@ -109,7 +109,7 @@ def sums_of(
         found += fresh
         # Up to noise several sums may do: a long one gives way to a shorter one with a constant inside. So does a long sum of plain
         # terms that is only as exact as a look along the step can be: with products a shorter one may say the same.
-        loose = level == 0 and response.floor > LOOSE * response.scale and len(fresh[0].terms) > PLAIN_TERMS if fresh else False
+        loose = level < deepest and response.floor > LOOSE * response.scale and len(fresh[0].terms) > PLAIN_TERMS if fresh else False
         if fresh and fresh[0].exact and not loose and not (windowed and len(fresh[0].terms) > 2):
             break
     return sorted(found, key=lambda choice: (not choice.exact, choice.score))
