@@ -94,15 +94,19 @@ def fields_table(world: str, fields: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
-def induce(world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, as_json: bool) -> None:
+def induce(
+    world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, as_json: bool, episodes: int | None = None
+) -> None:
     """Find a world's program, write it down with its record, and show what was found; the exit status says whether it explains."""
-    result = induced(world, out, fields, budget, seconds, seed)
+    result = induced(world, out, fields, budget, seconds, seed, episodes)
     show(result, as_json, *found_parts(result))
     if result["verdict"] == "unexplained":
         raise typer.Exit(UNEXPLAINED)
 
 
-def induced(world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int) -> dict[str, Any]:
+def induced(
+    world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, episodes: int | None = None
+) -> dict[str, Any]:
     """The record of an induction, after program and record were written."""
     from visualpatchworld.induction.discover import discover, summary
     from visualpatchworld.output import make_folder, write_text, writing
@@ -110,7 +114,9 @@ def induced(world: World, out: Path, fields: str | None, budget: int, seconds: f
 
     folder = make_folder(out)
     with writing(folder / PROGRAM) as aside, working("inducing") as progress:
-        found = discover(world, budget=budget, seed=seed, seconds=seconds, fields=corrections(fields), progress=progress)
+        found = discover(
+            world, budget=budget, seed=seed, seconds=seconds, episodes=episodes, fields=corrections(fields), progress=progress
+        )
         aside.write_text(found.program.text, encoding="utf-8")
     result = summary(found, str(folder / PROGRAM))
     write_text(folder / RECORD, to_json(result, indent=2) + "\n")

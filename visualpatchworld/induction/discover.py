@@ -83,15 +83,16 @@ def discover(
     budget: int = BUDGET,
     seed: int = 0,
     seconds: float = 60.0,
+    episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
     progress: Progress = lambda _: None,
 ) -> Discovery:
-    """A program of the world from at most `budget` of its steps, or from its log, within about so many seconds."""
+    """A program of the world from at most `budget` of its steps, or from its log (its first `episodes`), in about so many seconds."""
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
     can_act = "reset" in world.powers
     progress("collecting")
-    data = collect(world, round(FIRST_SHARE * budget) if can_act else 0, rng)
+    data = collect(world, round(FIRST_SHARE * budget) if can_act else 0, rng, episodes)
     if sum(len(trajectory) for trajectory in data) < 2:
         raise BadTrace(f"{world.name} holds no step to learn from.")
     data, kept_aside = hold_out(data)

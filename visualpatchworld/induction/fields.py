@@ -407,7 +407,8 @@ def _memory(trajectories, candidate: _Candidate, columns) -> tuple[float, bool, 
     design = (design - design.mean(axis=0)) / design.std(axis=0)
     if design.shape[1] <= 12 or design.shape[1] ** 2 < len(design) / 2:
         design = np.concatenate([design, design**2, *(design[:, [i]] * design[:, i + 1 :] for i in range(design.shape[1] - 1))], axis=1)
-    judge = np.arange(len(change)) % 3 == 2  # rows between those that are learned from: a sum of squares does not reach far beyond
+    # Rows between those that are learned from, since a sum of squares does not reach far beyond; by chance, since actions may be held.
+    judge = np.random.default_rng(0).random(len(change)) < 1 / 3
     value = np.concatenate([s[2:] for s in candidate.series if len(s) >= 4])
     spread = float(np.std(value[judge])) or 1.0  # of the very rows that judge: their own chance cancels
 

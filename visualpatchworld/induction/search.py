@@ -154,6 +154,9 @@ def _found(
             "No field evolves in a way that could be predicted: "
             + "; ".join(f"{field.name}: {field.evidence}" for field in reading.fields),
         )
+    if verdict == "explained" and best.draft.empirical:  # what its terms leave is noise
+        best = replace(best, draft=replace(best.draft, empirical=False))
+        evidence = [best, *evidence[1:]]
     return Found(best.reading, best.draft, tuple(evidence), verdict, why, time.monotonic() - began)
 
 

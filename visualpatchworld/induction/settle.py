@@ -65,7 +65,7 @@ def settle(
     for _ in range(rounds):
         if error <= ENOUGH or not len(place):
             break
-        step = least(slopes[inside].reshape(-1, len(place)), -off[inside].ravel())
+        step = least(slopes[inside].reshape(off[inside].size, len(place)), -off[inside].ravel())
         for share in (1.0, 0.5, 0.1, 0.02):
             tried = missed(place + share * step)
             if _size(tried[inside]) < error:
@@ -78,7 +78,7 @@ def settle(
         slopes = slopes_at(place, off)
         if error > 0.99 * before:
             break
-    rows = slopes[inside].reshape(-1, len(place))
+    rows = slopes[inside].reshape(off[inside].size, len(place))  # also where nothing is free
     spread = _standard_errors(slopes[inside], off[inside])
     effects = np.sqrt(np.mean(rows**2, axis=0)) * np.abs(place) if len(rows) else np.zeros(len(place))
     named = (dict(zip(free, numbers.tolist(), strict=True)) for numbers in (place, spread, effects))
@@ -95,7 +95,7 @@ def least(rows: Float[np.ndarray, "R C"], right: Float[np.ndarray, " R"]) -> Flo
 
 def _standard_errors(slopes: Float[np.ndarray, "N R C"], off: Float[np.ndarray, "N R"]) -> Float[np.ndarray, " C"]:
     """From how the stretches' own votes for a constant scatter: the errors within one stretch are not independent."""
-    rows = slopes.reshape(-1, slopes.shape[-1])
+    rows = slopes.reshape(off.size, slopes.shape[-1])
     size = np.linalg.norm(rows, axis=0)
     unit = np.where(size > 0, size, 1.0)
     inverse = np.linalg.pinv((rows / unit).T @ (rows / unit), rcond=1e-14)

@@ -101,8 +101,8 @@ def sums_of(
                 fresh = again
             else:
                 break
-        if level == 2 and not windowed and not (fresh and fresh[0].exact):
-            for plain in (terms.upto(0), terms.upto(1)):
+        if level == 2 and (windowed or not (fresh and fresh[0].exact)):
+            for plain in (terms.upto(0),) if windowed else (terms.upto(0), terms.upto(1)):
                 fresh = fill(response.target, samples, plain, terms.levels[2], usual, response.floor, scale=response.scale) + fresh
                 if fresh and fresh[0].exact:
                     break

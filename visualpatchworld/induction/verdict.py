@@ -39,18 +39,19 @@ def judge(evidence: Sequence[Evidence]) -> tuple[Verdict, str]:
     if data.noisy:
         said += f"; noise of observations alone makes {expected:.1g}"
     consistent = data.noisy and best.error <= CONSISTENT * expected
-    if not data.noisy and best.error > GOOD and not best.draft.empirical:
+    lawful = not best.draft.empirical
+    if not data.noisy and best.error > GOOD:
         left = process_noise(best)
         if left is not None:
             expected = expected_error(best, left)
             said += f"; what is left of single steps nothing predicts, as noise in the world itself, and that alone makes {expected:.1g}"
-            consistent = best.error <= CONSISTENT * expected
+            consistent = lawful = best.error <= CONSISTENT * expected
     if best.error > FAIR and not consistent:
         return "unexplained", f"{said}; {worst}."
     rival = next((e for e in evidence[1:] if e.draft.laws != best.draft.laws and e.constants <= best.constants and _differ(e, best)), None)
     if rival is not None and rival.error < (1.1 if data.noisy else 3) * best.error and best.error > 1e-5:
         return "ambiguous", f"'{rival.draft.name}' does nearly as well ({rival.error:.1g}); {said}."
-    if consistent and not best.draft.empirical:
+    if consistent and lawful:
         return "explained", f"{said}."
     if best.draft.empirical or best.error > GOOD or best.error_p90 > FAIR or missed.rows.sum() > 1:
         where = _where(missed, best)

@@ -24,22 +24,24 @@ SHORT = 5  # steps of an episode from which no further place is made
 PLACES_PER_EPISODE = 20
 
 
-def collect(world: World, steps: int, rng: np.random.Generator) -> list[Trajectory]:
+def collect(world: World, steps: int, rng: np.random.Generator, episodes: int | None = None) -> list[Trajectory]:
     """Trajectories of at most so many steps in all, the steps that finding the world's powers takes included; of a log, what it holds.
+
+    At most the first so many `episodes`, where that is asked.
 
     Example: `collect(open_world("Pendulum-v1"), 1000, np.random.default_rng(0))`
     """
     before = world.env_steps
     powers = world.powers
     if "reset" not in powers:
-        return list(world.logged())
+        return list(world.logged())[:episodes]
     trajectories: list[Trajectory] = []
     visited: list[np.ndarray] = []
     lasted = {kind: [float(min(LENGTHS))] for kind in NEW_PLACES}  # steps that episodes from each kind of place went on for
     barren = 0
     for number in range(10 * steps):
         left = steps - (world.env_steps - before)
-        if left < 1:
+        if left < 1 or (episodes is not None and len(trajectories) >= episodes):
             break
         # The first episodes and then every third begin where the world itself begins.
         placed = "place" in powers and number >= 3 and number % 3 != 0 and len(visited) > 3
