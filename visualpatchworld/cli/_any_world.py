@@ -149,8 +149,11 @@ def rollout(program: Path, world: World, horizon: int, last: int | None, as_json
     from visualpatchworld.induction.replay import replay_errors
     from visualpatchworld.program.program import Program, read_program
     from visualpatchworld.world.collect import collect
+    from visualpatchworld.world.log import LogWorld
 
     model = Program(read_program(program), program)
+    if isinstance(world, LogWorld) and "_next" in (model.text.split('"""')[1] if '"""' in model.text else ""):
+        world = world.with_neighbours()
     with working("rolling out") as progress:
         progress("collecting")
         seen = collect(world, 1000, np.random.default_rng(1))[-last if last else None :]

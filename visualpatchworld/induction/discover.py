@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld.errors import BadTrace
+from visualpatchworld.induction.between import Between, input_between
 from visualpatchworld.induction.chains import propose_chains
 from visualpatchworld.induction.draft import cut, normalised_errors, predict
 from visualpatchworld.induction.ends import Ends, find_ends
@@ -26,6 +27,7 @@ from visualpatchworld.induction.transitions import transitions
 from visualpatchworld.laws.shaping import wrap
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import collect
+from visualpatchworld.world.log import LogWorld
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import World
 
@@ -35,6 +37,7 @@ HORIZONS = (1, 5, 25)
 EVERY = 5  # one episode of so many is kept aside
 LONG = 250  # steps of a log that laws are compared over, where none is exact
 FAR_OFF = 1e3  # of a field's spread: nothing counts as worse than this
+RUN_AWAY = 1.0  # of a field's spread: whoever is further off would do better by standing still
 BETTER = 0.9  # of the error of the law that single steps gave: less gain is not worth another law
 SURPRISE = 10  # times the usual error: what exploring shows is something new
 UNNAMED = re.compile(r"o\d+")  # a field that the world itself has no name for
@@ -85,14 +88,24 @@ def discover(
     seconds: float = 60.0,
     episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
+    held_input: bool = False,
     progress: Progress = lambda _: None,
 ) -> Discovery:
-    """A program of the world from at most `budget` of its steps, or from its log (its first `episodes`), in about so many seconds."""
+    """A program of the world from at most `budget` of its steps, or from its log (its first `episodes`), in about so many seconds.
+
+    Of a log it is asked whether inputs are held between its rows or on their way to the next one, unless they are told to be held.
+    """
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
     can_act = "reset" in world.powers
     progress("collecting")
     data = collect(world, round(FIRST_SHARE * budget) if can_act else 0, rng, episodes)
+    if isinstance(world, LogWorld) and not held_input and world.action_space.kind == "continuous":
+        between = input_between(hold_out(data)[0]) if data else Between(False, "")
+        if between.interpolated:
+            progress(f"the input is {between.why}")
+            world = world.with_neighbours()
+            data = list(world.logged())[:episodes]
     if sum(len(trajectory) for trajectory in data) < 2:
         raise BadTrace(f"{world.name} holds no step to learn from.")
     data, kept_aside = hold_out(data)
@@ -155,7 +168,7 @@ def _at_length(found: Found, data, kept_aside: Sequence[Trajectory], world: Worl
     if longest < 2 * HORIZONS[-1]:
         return found
     readings = _second_order(found.reading)
-    best, error = found, BETTER * _error_at_length(found, kept_aside, longest)
+    best, error = found, BETTER * _mean_error(_errors_at_length(found, kept_aside, longest))
     for reading in readings:
         look = long_look(reading, data, world.action_space, seconds=seconds / len(readings), progress=progress)
         if look is None:
@@ -163,10 +176,22 @@ def _at_length(found: Found, data, kept_aside: Sequence[Trajectory], world: Worl
         left = ", ".join(f"{value:.2g} of {name}" for name, value in look.left.items())
         why = f"stretches of {look.steps * look.stride} rows that were not fitted to leave {left}, their starts taken as unknowns"
         option = replace(found, reading=look.reading, draft=look.draft, verdict="valid-inside", why=why)
-        then = _error_at_length(option, kept_aside, longest)
-        if then < error:
-            best, error = option, then
+        errors = _errors_at_length(option, kept_aside, longest)
+        if _mean_error(errors) < error:
+            best, error = replace(option, why=f"{why}; {_told(errors)}"), _mean_error(errors)
     return best
+
+
+def _mean_error(errors: Mapping[int, float]) -> float:
+    return float(np.exp(np.mean(np.log(np.array(list(errors.values())) + 1e-12))))
+
+
+def _told(errors: Mapping[int, float]) -> str:
+    """How far simulations from seen states go wrong, and whether they run away."""
+    parts = " and ".join(f"{error:.2g} of its spread after {steps} steps" for steps, error in errors.items())
+    (_, near), (last, far) = min(errors.items()), max(errors.items())
+    away = f"; left to itself it runs away before {last} steps, so trust it over short stretches alone" if far > RUN_AWAY and near < far else ""
+    return f"simulated freely, each field is off by {parts}{away}"
 
 
 def _second_order(reading: Reading) -> list[Reading]:
@@ -178,9 +203,9 @@ def _second_order(reading: Reading) -> list[Reading]:
     return [reading, *(replace(reading, coordinates=moving, integrator=integrator) for integrator in integrators)]
 
 
-def _error_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: int) -> float:
-    """What is off of each field's spread, after a short and after a long stretch, of what was observed alone."""
-    reading, logs = found.reading, []
+def _errors_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: int) -> dict[int, float]:
+    """What is off of each field's spread, after a short and after a long stretch, of what was observed alone; by steps."""
+    reading, errors = found.reading, {}
     skip = 1 if any(c.velocity_column is None for c in found.reading.coordinates) else 0  # until a difference shows the velocity
     columns = [k for k, name in enumerate(reading.state_names) if name not in reading.hidden]
     for horizon in (HORIZONS[-1], min(LONG, longest - 2 * skip)):
@@ -189,8 +214,8 @@ def _error_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: in
         stretches = cut(states, acted, horizon)
         given = predict(found.draft.program, stretches)
         off = normalised_errors(given[..., columns], stretches.truths[..., columns], stretches.starts[:, columns])
-        logs.append(np.log(np.sqrt(np.mean(np.minimum(off, FAR_OFF) ** 2)) + 1e-12))
-    return float(np.exp(np.mean(logs)))
+        errors[horizon] = float(np.sqrt(np.mean(np.minimum(off, FAR_OFF) ** 2)))
+    return errors
 
 
 def _typical_error(found: Found, data: Sequence[Trajectory]) -> float:
@@ -260,6 +285,8 @@ def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]
     if errors:
         medians = ", ".join(f"{row['median']:.2g} after {horizon}" for horizon, row in errors.items())
         lines.append(f"Held-out error (median, of each field's spread of change): {medians} steps.")
+    if any(name.endswith("_next") for name in world.action_space.names):
+        lines.append(f"Inputs are on their way between rows: an action is ({', '.join(world.action_space.names)}).")
     seen = f"{world.env_steps} steps of the world" if world.env_steps else "a log"
     lines.append(f"Found from {seen} by visualpatchworld {version('visualpatchworld')}.")
     return "\n".join(lines) + "\n"
