@@ -45,7 +45,11 @@ def quadrotor(steps: int, rng: np.random.Generator) -> tuple[list[Trajectory], A
         for t in range(100):
             action = np.clip(mass * 9.81 / 2 / most + 0.08 * rng.normal(size=2), 0, 1) if t % 4 == 0 else acted[-1]
             left, right = most * action
-            rates = [-(left + right) * np.sin(state[2]) / mass, (left + right) * np.cos(state[2]) / mass - 9.81, (left - right) * arm / inertia]
+            rates = [
+                -(left + right) * np.sin(state[2]) / mass,
+                (left + right) * np.cos(state[2]) / mass - 9.81,
+                (left - right) * arm / inertia,
+            ]
             speeds = state[3:] + dt * np.array(rates)
             state = np.concatenate([state[:3] + dt * speeds, speeds])
             seen.append(state)
@@ -149,7 +153,9 @@ def main() -> None:
             if (options.hidden and name not in HIDDEN) or lines.has(name=name, part=part, seed=seed, hidden=options.hidden):
                 continue
             lines.put(record := measured(name, part, seed, options.hidden, options.seconds))
-            print(f"{name} seed {seed}: {record['verdict']}, {record['form']}; error {record['error']:.2g}, noise alone {record['expected']:.2g}")
+            print(
+                f"{name} seed {seed}: {record['verdict']}, {record['form']}; error {record['error']:.2g}, noise alone {record['expected']:.2g}"
+            )
 
 
 if __name__ == "__main__":

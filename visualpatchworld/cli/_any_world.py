@@ -114,9 +114,7 @@ def induced(
 
     folder = make_folder(out)
     with writing(folder / PROGRAM) as aside, working("inducing") as progress:
-        found = discover(
-            world, budget=budget, seed=seed, seconds=seconds, episodes=episodes, fields=corrections(fields), progress=progress
-        )
+        found = discover(world, budget=budget, seed=seed, seconds=seconds, episodes=episodes, fields=corrections(fields), progress=progress)
         aside.write_text(found.program.text, encoding="utf-8")
     result = summary(found, str(folder / PROGRAM))
     write_text(folder / RECORD, to_json(result, indent=2) + "\n")

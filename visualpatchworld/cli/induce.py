@@ -27,7 +27,6 @@ from visualpatchworld.domain import load_domain
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.strict_json import to_json
 
-
 DOMAIN_EPISODES = 50
 
 

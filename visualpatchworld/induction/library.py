@@ -42,11 +42,13 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
             plain.append(Term(f"np.sign({v})", "dry", "FRICTION", 1.1, (own.velocity,)))
     if not (own.angle and (own.wraps or len(own.columns) == 2)):
         plain += [Term(q, "spring", "SPRING", of=(own.name,))]
-        plain += [Term(f"{q} ** 2", "field", "BEND", 1.2, (own.name,)), Term(f"{q} ** 3", "spring", "HARD", 1.2, (own.name,))]
+        plain += [Term(f"{q} ** 2", "field", "BEND", 1.2, (own.name,)), Term(f"{q} ** 3", "spring", "HARD", 1.1, (own.name,))]
     if own in turning:
+        # Where nothing says that a coordinate is an angle, a sine beside a spring is likelier to mimic a spring that hardens.
+        sure = 0.0 if own.angle else 0.15
         plain += [
-            Term(f"np.sin({q})", "field", "PULL", of=(own.name,)),
-            Term(f"np.cos({q})", "field", "WEIGHT", 1.05, (own.name,)),
+            Term(f"np.sin({q})", "field", "PULL", 1.0 + sure, (own.name,)),
+            Term(f"np.cos({q})", "field", "WEIGHT", 1.05 + sure, (own.name,)),
         ]
     for other in others:
         place = f"state.{other.name}"
@@ -145,9 +147,7 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
     if own.velocity:
         fast = max(abs(spans[own.velocity][0]), abs(spans[own.velocity][1])) or 1.0
         steep = tuple(np.geomspace(1.5, 300, 16) / fast)
-        terms.append(
-            Term(f"np.tanh({{inner}} * {v})", "dry", "FRICTION_SMOOTH", 2.1, (own.velocity,), steep, inner_label="FRICTION_STEEP")
-        )
+        terms.append(Term(f"np.tanh({{inner}} * {v})", "dry", "FRICTION_SMOOTH", 2.1, (own.velocity,), steep, inner_label="FRICTION_STEEP"))
     for turn in [own] if own in turning else []:
         for s in shaped:
             if s.grid and s.law in ("saturation", "dead zone"):

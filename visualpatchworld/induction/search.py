@@ -240,9 +240,9 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
         wanted, choices = _choices(reading, data, space, True, deepest)
         rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
         evidence += rivals_of(replace(reading, integrator="unknown"), data, rates, "sums", left, exact=False)
-    if (along or not exact) and not data.noisy:
+    if along or not exact or data.noisy:
         for shorter in _shorter(choices):
-            if left() < 0 or min((e.error for e in evidence), default=1.0) < DONE:
+            if left() < 0 or (min((e.error for e in evidence), default=1.0) < DONE and not data.noisy):
                 break
             rates = rates_of(reading, wanted, shorter, data.memory)
             evidence += rivals_of(reading, data, rates, "sums", left, exact=False)

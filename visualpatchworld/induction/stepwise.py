@@ -251,7 +251,7 @@ def _together(item: _Item, goal, samples, picked) -> _Item:
                 terms[k] = terms[k].at((terms[k].inner or 0.0) + part * step)
             fresh = [samples.column(term)[picked] for term in terms]
             norms = [float(np.linalg.norm(column)) for column in fresh]
-            if min(norms) > 0 and np.isfinite(norms).all():
+            if min(norms) > 0 and np.isfinite(norms).all() and all(term.within_reach for term in terms):
                 trial = _item(tuple(terms), tuple(c / n for c, n in zip(fresh, norms, strict=True)), goal)
                 if trial.squares < best.squares:
                     best = trial

@@ -87,7 +87,7 @@ def _ratio(clean: Float[np.ndarray, "N H S"], far: Stretches) -> float:
 
 def process_noise(best: Evidence) -> Float[np.ndarray, " S"] | None:
     """What is left of a single step by field, if nothing that was seen predicts any of it; else None."""
-    data, rows = best.experience, best.experience.rows
+    rows = best.experience.rows
     off = open_rows(best).off
     size = np.maximum(np.std(rows.after - rows.before, axis=0), 1e-12)
     levels = np.zeros(off.shape[1])

@@ -80,7 +80,6 @@ class LogWorld(World):
         """The trajectories that the log marks as held out."""
         return self._held_out
 
-
     def with_neighbours(self) -> LogWorld:
         """The same log with actions that hold each input when a step begins, when it ends, and a step before."""
         names = self.action_space.names
