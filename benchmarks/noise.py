@@ -92,11 +92,12 @@ def measured(name: str, part: float, seed: int, hidden: bool, seconds: float) ->
     began, cpu = time.perf_counter(), time.process_time()
     found, level = search(name, part, seed, hidden, seconds)
     best = found.evidence[0]
+    values = found.draft.program.constants
     return {
         "name": name, "part": part, "seed": seed, "hidden": hidden, "verdict": found.verdict, "why": found.why,
         "form": found.draft.name, "laws": [[law, list(bodies)] for law, bodies in found.draft.laws],
-        "constants": {key: {"value": found.draft.program.constants[key], "stderr": found.draft.stderr.get(key)} for key in found.draft.free},
-        "error": best.error, "expected": expected_error(best), "noise_added": level, "noise_told": found.noise,
+        "constants": {key: {"value": values[key], "stderr": found.draft.stderr.get(key)} for key in found.draft.free},
+        "error": best.error, "expected": expected_error(best), "noise_added": level, "noise_told": dict(zip(best.experience.names, found.noise, strict=True)),
         "wall_seconds": round(time.perf_counter() - began, 1), "cpu_seconds": round(time.process_time() - cpu, 1),
     }  # fmt: skip
 
@@ -153,9 +154,8 @@ def main() -> None:
             if (options.hidden and name not in HIDDEN) or lines.has(name=name, part=part, seed=seed, hidden=options.hidden):
                 continue
             lines.put(record := measured(name, part, seed, options.hidden, options.seconds))
-            print(
-                f"{name} seed {seed}: {record['verdict']}, {record['form']}; error {record['error']:.2g}, noise alone {record['expected']:.2g}"
-            )
+            told = f"error {record['error']:.2g}, noise alone {record['expected']:.2g}"
+            print(f"{name} seed {seed}: {record['verdict']}, {record['form']}; {told}", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.program.env import imagine
-from visualpatchworld.program.follow import follower, shown
+from visualpatchworld.program.follow import followed, shown
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.trajectory import Trajectory
 
@@ -93,12 +93,11 @@ def last_observations(
     """What the program foresees to be observed after these actions, in double precision."""
     with jax.enable_x64(True):
         world = imagine(program, dtype=np.float64)
-        follow = follower(world)
 
         def last(start: jax.Array, acted: jax.Array, seen: jax.Array, done: jax.Array) -> jax.Array:
             state = world.read(seen[0] if len(seen) else start)
             for k in range(len(seen)):
-                state = follow(state, done[k], seen[k + 1] if k + 1 < len(seen) else start)
+                state = followed(world, state, done[k], seen[k + 1] if k + 1 < len(seen) else start)
             return world.observe(jax.lax.scan(lambda now, action: (world.step(now, action), None), state, acted)[0])
 
         nothing = np.zeros((len(starts), 0, starts.shape[1])), np.zeros((len(starts), 0, actions.shape[2]))

@@ -24,6 +24,7 @@ WINDOW = 20  # steps of a window of multiple shooting
 MOST_SHOTS = 60
 COST = 8.0  # of a constant, in units of log likelihood: several times the half logarithm of a thousand observations
 SHORT_DIGITS = 4
+NUMERICAL = 1e-8  # of the motion: what single precision leaves of one step
 NEAR = 1e-5  # of a constant: how far a short number may be from what was fitted
 NEGLIGIBLE = 5e-7  # of the motion in a step: no term is kept for less
 ROUNDED = 2.0  # times the rounding of a field: both ends of a step are rounded, and a little slack
@@ -147,7 +148,7 @@ def _shortened(draft: Draft, data: Experience) -> Draft:
     if not near:
         return draft
     trial = replace(draft, program=draft.program.edited(near))
-    return trial if _usual_error(trial, data) <= 1.02 * _usual_error(draft, data) + 1e-12 else draft
+    return trial if _usual_error(trial, data) <= 1.02 * _usual_error(draft, data) + NUMERICAL else draft
 
 
 def _with_constants(rates: Rates, fitted: Draft) -> Rates:

@@ -60,7 +60,7 @@ def judge(evidence: Sequence[Evidence]) -> tuple[Verdict, str]:
 
 
 def expected_error(best: Evidence, process: Float[np.ndarray, " S"] | None = None) -> float:
-    """The error that noise makes even for a perfect program: of the starts and ends of held-out stretches, or in every step of the world."""
+    """The error that noise makes even for a perfect program: of starts and ends of held-out stretches, or in every step of the world."""
     data = best.experience
     far = cut(data.held_states, data.held_actions, data.horizon)
     if not len(far.starts):

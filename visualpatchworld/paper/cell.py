@@ -65,11 +65,15 @@ class Cell:
     tasks: str  # fingerprint of starts and goals
     n: Annotated[int, Field(ge=1)]
     written_by: str = ""  # model and budget, where a language model wrote the program
+    goals: str = "same-episode"  # where goals come from; the offset is 0 where they have nothing to do with the start
+    goal_fields: str = ""  # what of a goal counts, where that is not all
+    tolerance: float = 1.0  # on the success radius
 
     @property
     def file_name(self) -> str:
-        # Only where a model wrote: our own cells are called the same whether or not rivals are known.
-        named = {name: value for name, value in asdict(self).items() if name != "written_by" or value}
+        # What came later counts only where it says something, so that cells keep their names.
+        later = {"written_by": "", "goals": "same-episode", "goal_fields": "", "tolerance": 1.0}
+        named = {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}
         digest = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:8]
         return f"{self.domain}-{self.source}-{self.method}-{self.observe}-{self.score}-{self.offset}-{self.seed}-{digest}.jsonl"
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from visualpatchworld.program.env import Imagined
-from visualpatchworld.program.follow import follower, shown
+from visualpatchworld.program.follow import followed, shown
 
 
 class Tracker(NamedTuple):
@@ -23,7 +23,8 @@ class Tracker(NamedTuple):
 
 def tracker(world: Imagined) -> Tracker:
     """A tracker of this program's states."""
-    follow, determined = jax.jit(follower(world)), jax.jit(lambda observation: shown(world, observation))
+    determined = jax.jit(lambda observation: shown(world, observation))
+    follow = jax.jit(lambda state, action, observation: followed(world, state, action, observation))
     read = jax.jit(world.read)
 
     def cast(values: Any) -> Array:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -19,25 +16,20 @@ def shown(world: Imagined, observation: Float[Array, " O"]) -> Bool[Array, " S"]
     return (jax.jacfwd(world.read)(observation) != 0).any(axis=1)
 
 
-def follower(world: Imagined) -> Callable[[Any, Any, Any], Any]:
-    """A function from a state, the action that was taken there and the observation that followed to the state after it.
+def followed(world: Imagined, state: Float[Array, " S"], action: Float[Array, " A"], observation: Float[Array, " O"]) -> Float[Array, " S"]:
+    """The state after an action that led to this observation, for JAX to trace.
 
     Fields that no observation shows (a velocity, say) are chosen so that the last step leads to what is seen now, as far as they have a
     say in it, and then moved by the program.
     """
+    seen, visible = world.read(observation), shown(world, observation)
 
-    def follow(state: Float[Array, " S"], action: Float[Array, " A"], observation: Float[Array, " O"]) -> Float[Array, " S"]:
-        seen = world.read(observation)
-        visible = shown(world, observation)
+    def predicted(start: Float[Array, " S"]) -> Float[Array, " O"]:
+        return world.observe(world.step(start, action))
 
-        def predicted(start: Float[Array, " S"]) -> Float[Array, " O"]:
-            return world.observe(world.step(start, action))
-
-        slope = jnp.where(visible, 0.0, jax.jacfwd(predicted)(state))
-        slope = jnp.where(jnp.abs(slope) > LEAST_INFLUENCE, slope, 0.0)
-        missing = observation - predicted(state)
-        moved = state + jnp.where(visible, 0.0, jnp.linalg.pinv(slope, rtol=1e-3) @ missing)
-        moved = jnp.where(jnp.isfinite(moved), moved, state)
-        return jnp.where(visible, seen, world.step(moved, action))
-
-    return follow
+    slope = jnp.where(visible, 0.0, jax.jacfwd(predicted)(state))
+    slope = jnp.where(jnp.abs(slope) > LEAST_INFLUENCE, slope, 0.0)
+    missing = observation - predicted(state)
+    moved = state + jnp.where(visible, 0.0, jnp.linalg.pinv(slope, rtol=1e-3) @ missing)
+    moved = jnp.where(jnp.isfinite(moved), moved, state)
+    return jnp.where(visible, seen, world.step(moved, action))
