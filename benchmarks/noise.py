@@ -97,7 +97,8 @@ def measured(name: str, part: float, seed: int, hidden: bool, seconds: float) ->
         "name": name, "part": part, "seed": seed, "hidden": hidden, "verdict": found.verdict, "why": found.why,
         "form": found.draft.name, "laws": [[law, list(bodies)] for law, bodies in found.draft.laws],
         "constants": {key: {"value": values[key], "stderr": found.draft.stderr.get(key)} for key in found.draft.free},
-        "error": best.error, "expected": expected_error(best), "noise_added": level, "noise_told": dict(zip(best.experience.names, found.noise, strict=True)),
+        "error": best.error, "expected": expected_error(best), "noise_added": level,
+        "noise_told": dict(zip(best.experience.names, found.noise, strict=True)),
         "wall_seconds": round(time.perf_counter() - began, 1), "cpu_seconds": round(time.process_time() - cpu, 1),
     }  # fmt: skip
 
