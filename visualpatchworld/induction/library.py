@@ -135,7 +135,7 @@ def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans,
                 terms.append(Term(what, "coupling", f"{_up(n)}_{_up(m)}" if m != n else f"{_up(n)}_SQUARE", 1.4, (n, m)))
     if own.velocity:
         v = f"state.{own.velocity}"
-        terms.append(Term(f"{v} ** 3", "viscous", "DRAG_CUBE", 1.3, (own.velocity,)))
+        terms.append(Term(f"{v} ** 3", "viscous", "DRAG_THIRD", 1.3, (own.velocity,)))
         if own.name in straight:
             terms.append(Term(f"state.{own.name} ** 2 * {v}", "viscous", "DRAG_BEND", 1.4, (own.velocity, own.name)))
     for k, i in enumerate(singles):
@@ -259,7 +259,7 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
 
 
 def _rates_of_change(reading: Reading, inputs, shaped, spans) -> list[Term]:
-    """What chemistry, biology and circuits add for few fields: cubes, saturation, growth by an exponential, and a rate by a temperature."""
+    """What chemistry, biology and circuits add for few fields: third powers, saturation, growth by an exponential, and a rate by a temperature."""
     straight = [n for n in reading.state_names if n in spans and not any(c.name == n and c.angle for c in reading.coordinates)]
     if len(straight) > FEW:
         return []
