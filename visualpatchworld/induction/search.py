@@ -33,6 +33,8 @@ DONE = 1e-6  # an error below which no rival needs to be tried
 MANY_OPEN = 0.02  # more steps than this that stay unexplained are a region rather than events
 FEW_ASIDE = 0.97  # of the rows are explained where those set aside are events; more of them may be actions that act late
 SHORT_SUM = 3  # constants per coordinate up to which coupled coordinates need no chain
+MOST_STEPS = 12_000  # that sums and chains are searched in; long looks see all
+PIECE = 600  # steps of a piece of a longer log
 PRODUCTS, SCANS = 1, 2  # how deep the library of terms is searched
 
 
@@ -92,6 +94,7 @@ def search_dynamics(
     if not trajectories or steps < 12:
         raise NoData(f"There are {steps} steps in all; a search for a law needs at least 12.")
     reading = reading or read_fields(trajectories, action_space, names, dt)
+    trajectories = _fewer(trajectories)
     found = _found(trajectories, action_space, reading, chains, say, seconds)
     left = seconds - (time.monotonic() - began)
     best = found.evidence[0]
@@ -102,6 +105,19 @@ def search_dynamics(
         again = _found([*trajectories[2:], *trajectories[:2]], action_space, reading, chains, say, left)
         found = again if again.evidence[0].error_p90 < best.error_p90 else found
     return replace(found, seconds=time.monotonic() - began)
+
+
+def _fewer(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+    """All of them or, of a log that is longer than single steps need, pieces that lie evenly over it."""
+    if sum(len(t) for t in trajectories) <= MOST_STEPS:
+        return list(trajectories)
+    pieces = [
+        Trajectory(t.observations[k : k + PIECE + 1], t.actions[k : k + PIECE])
+        for t in trajectories
+        for k in range(0, max(len(t) - PIECE, 0) + 1, PIECE)
+    ]
+    pieces = [piece for piece in pieces if len(piece) >= 2]
+    return [pieces[k] for k in np.unique(np.linspace(0, len(pieces) - 1, min(MOST_STEPS // PIECE, len(pieces))).astype(int))]
 
 
 def _found(
