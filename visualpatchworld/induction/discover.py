@@ -214,13 +214,14 @@ def _errors_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: i
     reading, errors = found.reading, {}
     skip = 1 if any(c.velocity_column is None for c in found.reading.coordinates) else 0  # until a difference shows the velocity
     columns = [k for k, name in enumerate(reading.state_names) if name not in reading.hidden]
-    for horizon in (HORIZONS[-1], min(LONG, longest - 2 * skip)):
-        states = [found.states(trajectory)[skip : len(trajectory) + 1 - skip] for trajectory in kept_aside]
-        acted = [trajectory.actions[skip : len(trajectory) - skip] for trajectory in kept_aside]
+    states = [found.states(trajectory)[skip : len(trajectory) + 1 - skip] for trajectory in kept_aside]
+    acted = [trajectory.actions[skip : len(trajectory) - skip] for trajectory in kept_aside]
+    spread = np.maximum(np.std(np.concatenate(states)[:, columns], axis=0), 1e-12)
+    # Half of the longest stretch: of a single one nothing would tell what is usual.
+    for horizon in sorted({HORIZONS[-1], min(LONG, max(longest // 2, HORIZONS[-1]))}):
         stretches = cut(states, acted, horizon)
-        given = predict(found.draft.program, stretches)
-        off = normalised_errors(given[..., columns], stretches.truths[..., columns], stretches.starts[:, columns])
-        errors[horizon] = float(np.sqrt(np.mean(np.minimum(off, FAR_OFF) ** 2)))
+        off = (predict(found.draft.program, stretches)[:, -1] - stretches.truths[:, -1])[:, columns] / spread
+        errors[horizon] = float(np.sqrt(np.mean(np.minimum(np.where(np.isfinite(off), np.abs(off), FAR_OFF), FAR_OFF) ** 2)))
     return errors
 
 

@@ -259,7 +259,7 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
 
 
 def _rates_of_change(reading: Reading, inputs, shaped, spans) -> list[Term]:
-    """What chemistry, biology and circuits add for few fields: third powers, saturation, growth by an exponential, and a rate by a temperature."""
+    """What chemistry, biology and circuits add for few fields: third powers, saturation, exponential growth, rates by temperature."""
     straight = [n for n in reading.state_names if n in spans and not any(c.name == n and c.angle for c in reading.coordinates)]
     if len(straight) > FEW:
         return []
