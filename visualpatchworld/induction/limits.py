@@ -11,9 +11,10 @@ from jaxtyping import Bool, Float
 from visualpatchworld.induction.contacts import contacts
 from visualpatchworld.induction.draft import Draft
 from visualpatchworld.induction.march import march
-from visualpatchworld.induction.motion import Limit, Number
+from visualpatchworld.induction.motion import Limit, Number, Rates
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.regress import solve
+from visualpatchworld.induction.soft_stops import soft_stops
 from visualpatchworld.induction.terms import Rows
 
 LEAST_ROWS = 2  # a limit owns at least so many
@@ -51,14 +52,21 @@ def find_limits(
     rows: Rows,
     noise: Float[np.ndarray, " S"],
     build: Callable[[Sequence[Limit]], Draft],
+    rates: Rates | None = None,
 ) -> tuple[list[Limit], Unexplained]:
-    """Limits taken one after the other, each time the one that explains most rows; and the rows that stay unexplained."""
+    """Limits taken one after the other, each time the one that explains most rows; and the rows that stay unexplained.
+
+    Stops that act as forces are tried where the rates that the draft is built of are given.
+    """
     taken: list[Limit] = []
     open_rows = unexplained(build(taken), rows, noise)
     tolerance = open_rows.tolerance
     while open_rows.rows.sum() >= LEAST_ROWS and len(taken) < MOST_LIMITS:
         best, least, count = None, open_rows.bits - LEAST_BITS, int(open_rows.rows.sum())
-        for limit in _candidates(reading, rows, build(taken), open_rows, taken):
+        candidates = _candidates(reading, rows, build(taken), open_rows, taken)
+        if rates is not None:
+            candidates += soft_stops(reading, rates, rows, open_rows.off, tolerance, build, taken)
+        for limit in candidates:
             try:
                 trial = unexplained(build([*taken, limit]), rows, noise, tolerance)
             except (ValueError, NameError):  # two laws of one name, or a limit of what nothing moves

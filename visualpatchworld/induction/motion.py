@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from visualpatchworld.induction.draft import Draft
@@ -14,7 +14,7 @@ from visualpatchworld.program.program import Program
 
 DIGITS = 10  # of a constant in the text
 
-Phase = Literal["velocity", "coordinate"]
+Phase = Literal["force", "velocity", "coordinate"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,15 @@ class Number:
     doc: str = ""
     stderr: float | None = None
     free: bool = True  # whether refinement may move it
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a coordinate follows from the links of a chain: what it is the sum of, and its speed as code. Forces act on it the same way."""
+
+    coordinate: str
+    shares: tuple[float, ...]
+    speed: str
 
 
 @dataclass(frozen=True)
@@ -47,13 +56,17 @@ class Rates:
     memory: tuple[tuple[str, float, str], ...] = ()
     empirical: bool = False
     speeds: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()  # of a coordinate that several velocities move: which, how often
+    # Where forces and a mass matrix make the rates: `lines` end with `forces` and `mass`, which limits may change before `solution`.
+    solution: tuple[str, ...] = ()
+    ways: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True)
 class Limit:
     """What is done to the new values of a step before they count, right after velocities or after coordinates were moved.
 
-    `lines` assign to the plain names of fields: `speed = np.clip(speed, -TOP, TOP)`; `state` is the state before the step.
+    `lines` assign to the plain names of fields: `speed = np.clip(speed, -TOP, TOP)`; `state` is the state before the step. In the
+    phase of forces they change what makes the rates: `forces` of a chain, or how fast a velocity changes, `speed_gained`.
     """
 
     phase: Phase
@@ -79,6 +92,7 @@ def assemble(
     clashing = {number.name for number in numbers if [other.name for other in numbers].count(number.name) > 1}
     if clashing:
         raise ValueError(f"two laws of one program share the constants {', '.join(sorted(clashing))}")
+    rates = _with_forces(rates, [limit for limit in limits if limit.phase == "force"])
     timed = integrator != "none" or any("DT" in text for text in (*rates.lines, *(change for _, change in rates.changes)))
     constants = [f"DT = {_text(reading.dt / substeps)}  # s, one physics step"] if timed else []
     constants += [f"SUBSTEPS = {substeps}  # physics steps in one step"] if substeps > 1 else []
@@ -101,6 +115,21 @@ def assemble(
     free = tuple(number.name for number in numbers if number.free)
     errors = {number.name: number.stderr for number in numbers if number.stderr is not None}
     return Draft(rates.name, Program(text), free, laws, errors, rates.empirical)
+
+
+def gained(velocity: str) -> str:
+    """The name of how fast a velocity changes, where a limit changes that."""
+    return f"{velocity}_gained"
+
+
+def _with_forces(rates: Rates, limits: Sequence[Limit]) -> Rates:
+    """The rates with limits that act as forces."""
+    if rates.solution:
+        return replace(rates, lines=(*rates.lines, *(line for limit in limits for line in limit.lines), *rates.solution))
+    stopped = [(of, change) for of, change in rates.changes if any(gained(of) in line for limit in limits for line in limit.lines)]
+    lines = [*(f"{gained(of)} = {change}" for of, change in stopped), *(line for limit in limits for line in limit.lines)]
+    changes = tuple((of, gained(of) if (of, change) in stopped else change) for of, change in rates.changes)
+    return replace(rates, lines=(*rates.lines, *lines), changes=changes)
 
 
 def source_of(function: Callable[..., Any]) -> str:

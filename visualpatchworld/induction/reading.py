@@ -77,7 +77,7 @@ class Reading:
     def states(self, trajectory: Trajectory) -> Float[np.ndarray, "T+1 S"]:
         """The states of a trajectory; angles go on beyond a turn, and hidden velocities are differences that suit the integrator."""
         seen = trajectory.observations
-        shown = {coordinate.name: _place(seen, coordinate) for coordinate in self.coordinates}
+        shown = {coordinate.name: self._shown(seen, coordinate) for coordinate in self.coordinates}
         places = [shown[c.name] - (0.0 if c.relative_to is None else shown[c.relative_to]) for c in self.coordinates]
         speeds = []
         for coordinate, place in zip(self.coordinates, places, strict=True):
@@ -85,6 +85,21 @@ class Reading:
                 column = coordinate.velocity_column
                 speeds.append(self._difference(place) / coordinate.velocity_scale if column is None else seen[:, column])
         return np.stack([*places, *speeds, *self._parameter_values(seen, places, speeds)], axis=-1)
+
+    def _shown(self, seen: Float[np.ndarray, "T O"], coordinate: Coordinate) -> Float[np.ndarray, " T"]:
+        """What a coordinate's columns show; an angle goes on beyond a turn, by its velocities where steps are wide."""
+        by_name = {c.name: c for c in self.coordinates}
+        moving = [by_name[name] for name in (coordinate.name, *self._bases(coordinate))]
+        columns = [c.velocity_column for c in moving if c.velocity_column is not None]
+        if len(seen) < 2 or not coordinate.angle or len(columns) < len(moving):
+            return _place(seen, coordinate)
+        speed = np.sum([seen[:, k] * c.velocity_scale for k, c in zip(columns, moving, strict=True)], axis=0)
+        foreseen = self.dt * (speed[1:] + speed[:-1]) / 2
+        if np.abs(foreseen).max() < 0.8 * np.pi:
+            return _place(seen, coordinate)
+        place = _place(seen, coordinate)
+        apart = (np.diff(place) - foreseen + np.pi) % (2 * np.pi) - np.pi
+        return place[0] + np.concatenate([[0.0], np.cumsum(foreseen + apart)])
 
     def _parameter_values(
         self, seen: Float[np.ndarray, "T O"], places: Sequence[np.ndarray], speeds: Sequence[np.ndarray]

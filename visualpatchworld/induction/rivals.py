@@ -72,7 +72,7 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
     def build(limits: Sequence[Limit]) -> Draft:
         return assemble(timed, tuned, integrator=integrator, substeps=substeps, limits=limits)
 
-    limits, _ = find_limits(timed, data.rows, data.noise, build)
+    limits, _ = find_limits(timed, data.rows, data.noise, build, tuned)
     draft = replace(build(limits), stderr=fitted.stderr)
     evidence = [_evidence(timed, draft, integrator, substeps, tuple(limits), data, source)]
     if limits:
@@ -250,4 +250,9 @@ def ranked(evidence: Sequence[Evidence]) -> list[Evidence]:
     factor of two; the one with fewer constants wins within a step, and nothing below rounding counts."""
     if evidence and all(e.misfit > 0 for e in evidence):
         return sorted(evidence, key=lambda e: e.misfit + COST * e.constants)
-    return sorted(evidence, key=lambda e: (round(np.log2(max(e.error, 1e-7)) + np.log2(max(e.error_p90, 1e-7))), e.constants))
+
+    def left(e: Evidence) -> float:
+        # A law that gives most single steps exactly is right but for events that it does not have, however long rollouts end.
+        return sum(float(np.log2(max(error, 1e-7))) for error in (e.error, e.error_p90, e.one_step))
+
+    return sorted(evidence, key=lambda e: (round(left(e)), e.constants))
