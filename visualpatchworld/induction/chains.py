@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -87,9 +88,10 @@ def propose_chains(
     *,
     usable: Sequence[Bool[np.ndarray, " T"]] | None = None,
     progress: Progress = lambda _: None,
+    seconds: float = np.inf,
 ) -> list[Rates]:
-    """Planar chains of slides and hinges that explain the steps, best first; empty where there is none to try."""
-    return [fit.rates for fit in fit_chains(reading, states, actions, usable=usable, progress=progress)]
+    """Planar chains of slides and hinges that explain the steps, best first; empty where there is none to try in about this time."""
+    return [fit.rates for fit in fit_chains(reading, states, actions, usable=usable, progress=progress, seconds=seconds)]
 
 
 def fit_chains(
@@ -100,8 +102,10 @@ def fit_chains(
     usable: Sequence[Bool[np.ndarray, " T"]] | None = None,
     progress: Progress = lambda _: None,
     most: int = 2,
+    seconds: float = np.inf,
 ) -> list[ChainFit]:
     """As `propose_chains`, each with the integrator and the sub-steps that fit best."""
+    until = time.monotonic() + seconds
     coordinates = moving_coordinates(reading)
     if not 1 <= len(coordinates) <= MOST_LINKS:
         return []
@@ -112,16 +116,16 @@ def fit_chains(
     progress(f"chains of {len(coordinates)} links")
     angles = [coordinate.angle for coordinate in coordinates]
     inputs, width = plain_inputs(actions), 1
-    found = rank(data.steps(inputs), angles, inputs)
+    found = rank(data.steps(inputs), angles, inputs, until=until)
     # Where that is not it: an action may be a table, noise counts less over several steps, and a topology may be unusual.
     for others, steps in ((table_inputs(actions), 1), (None, WIDE)):
-        if found[0].score > FINE and (others is not None or steps == WIDE):
-            tried = rank(data.steps(others or inputs, steps), angles, others or inputs)
-            if tried[0].score < (0.5 if others else 1.0) * found[0].score:
+        if found and found[0].score > FINE and (others is not None or steps == WIDE) and time.monotonic() < until:
+            tried = rank(data.steps(others or inputs, steps), angles, others or inputs, until=until)
+            if tried and tried[0].score < (0.5 if others else 1.0) * found[0].score:
                 inputs, width, found = others or inputs, steps, tried
-    if not fine(found):
+    if not fine(found) and time.monotonic() < until:
         progress("unusual chains")
-        found = sorted([*found, *rank(data.steps(inputs, width), angles, inputs, unusual=True)], key=lambda each: each.score)
+        found = sorted([*found, *rank(data.steps(inputs, width), angles, inputs, unusual=True, until=until)], key=lambda each: each.score)
     ranking = best_topologies(found)
     if ranking and (step := _short_step(data.steps(inputs, width), ranking[0])) != reading.dt:
         reading = replace(reading, dt=step)
@@ -129,7 +133,7 @@ def fit_chains(
         ranking = [_again(data.steps(inputs, width), regression) for regression in ranking]
     fits = []
     for regression in ranking[:most]:
-        if regression.error < HOPELESS:
+        if regression.error < HOPELESS and (not fits or time.monotonic() < until):
             progress(f"chain: {regression.topology.text}")
             fits.append(_fit(data, inputs, regression, width))
     return sorted(fits, key=lambda fit: fit.error)
@@ -192,6 +196,7 @@ def _fit(data: _Data, inputs: Sequence[Input], regression: Regression, width: in
     stderr = {term: settled.stderr[name] for term, name in constant_names(chain, reading).items() if name in settled.stderr}
     final = replace(trial, stretches=stretches).settle(chain, rounds=0)
     rates = chain_rates(chain, reading, describe(chain, reading), stderr)
+    rates = replace(rates, timing=(trial.integrator, trial.substeps, reading.dt))
     return ChainFit(chain, rates, trial.integrator, trial.substeps, reading.dt, final.error, regression)
 
 

@@ -20,6 +20,7 @@ from visualpatchworld.induction.terms import Rows
 LEAST_ROWS = 2  # a limit owns at least so many
 LEAST_BITS = 4.0  # and lowers what is left by at least so much
 MOST_LIMITS = 8
+FAR_LESS = 0.6  # of what was left to explain: a limit that leaves no more than this may be a little off where nothing was
 QUIET, QUIET_SPREAD = 0.25, 0.3186  # this part of normal errors is below so many standard deviations; walls may own most rows
 
 
@@ -71,8 +72,8 @@ def find_limits(
                 trial = unexplained(build([*taken, limit]), rows, noise, tolerance)
             except (ValueError, NameError):  # two laws of one name, or a limit of what nothing moves
                 continue
-            # A dearer limit must explain more; one that breaks rows that were explained is invented.
-            if trial.rows.sum() <= count and trial.bits + len(limit.numbers) < least:
+            # A dearer limit must explain more; one that breaks rows that were explained is invented, unless it explains far more.
+            if (trial.rows.sum() <= count or trial.bits < FAR_LESS * open_rows.bits) and trial.bits + len(limit.numbers) < least:
                 best, least = limit, trial.bits + len(limit.numbers)
         if best is None:
             break

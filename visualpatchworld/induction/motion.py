@@ -59,6 +59,7 @@ class Rates:
     # Where forces and a mass matrix make the rates: `lines` end with `forces` and `mass`, which limits may change before `solution`.
     solution: tuple[str, ...] = ()
     ways: tuple[Way, ...] = ()
+    timing: tuple[Integrator, int, float] | None = None  # integrator, sub-steps and time step, where the rates were found under them
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ MOST_SHOTS = 60
 COST = 8.0  # of a constant, in units of log likelihood: several times the half logarithm of a thousand observations
 SHORT_DIGITS = 4
 NEAR = 1e-5  # of a constant: how far a short number may be from what was fitted
+SETTLED = 1e-7  # an error of single steps below which constants that came with their integrator need no refining
 MOST_THINNED = 16  # constants up to which every term is tried without
 
 Left = Callable[[], float]  # seconds that are left
@@ -50,6 +51,8 @@ class Evidence:
 def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, left: Left, *, exact: bool) -> list[Evidence]:
     """The rates under every integrator in question, refined, with limits, on held-out stretches."""
     options: list[tuple[Integrator, int, float]] = [(i, n, step) for i, n in _integrators(reading, exact) for step in _steps(reading, i, n)]
+    if rates.timing is not None and not data.noisy:
+        options, exact = [rates.timing], True
     if len(options) > 1:
         # A simpler integrator or a shorter time step stands in front and wins unless another is clearly better.
         few = cut(data.states, data.actions, 1, most=FEW)
@@ -63,7 +66,8 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
     integrator, substeps, step = options[0]
     if not exact and source == "sums" and sum(number.free for number in rates.numbers) <= MOST_THINNED:
         rates = _thinned(replace(reading, dt=step), rates, integrator, substeps, data, left)
-    fitted = _refined(assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps), data, exact)
+    first = assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps)
+    fitted = first if rates.timing is not None and _usual_error(first, data) < SETTLED else _refined(first, data, exact)
     if not data.noisy:
         fitted = _shortened(fitted, data)
     timed = replace(reading, dt=step)

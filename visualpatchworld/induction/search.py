@@ -32,6 +32,7 @@ ALONG = 2e-4  # of a response's spread: what looking along a step is itself off 
 DONE = 1e-6  # an error below which no rival needs to be tried
 MANY_OPEN = 0.02  # more steps than this that stay unexplained are a region rather than events
 SHORT_SUM = 3  # constants per coordinate up to which coupled coordinates need no chain
+CHAINS_SHARE = 0.5  # of the time that is left, for the ranking of chains
 PRODUCTS, SCANS = 1, 2  # how deep the library of terms is searched
 
 
@@ -205,6 +206,8 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
         return []
     rates = rates_of(reading, wanted, best, data.memory, empirical=not exact and not along)
     evidence = rivals_of(reading, data, rates, "sums", left, exact=exact)
+    if only_exact and not data.noisy:
+        return ranked(evidence)  # a chain may explain what is left with less
     if exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and left() > 0:
         search.say("sums of terms that hold in a region")
         wanted, choices = _choices(reading, data, space, along, SCANS, every=True)
@@ -314,7 +317,7 @@ def _chains(chains: Chains, reading: Reading, data: Experience, left: Left) -> l
     width = len(reading.state_names)
     states = [s[:, :width] for s in data.states]
     evidence: list[Evidence] = []
-    for rates in chains(reading, states, data.actions, usable=_usable(reading, data)):
+    for rates in chains(reading, states, data.actions, usable=_usable(reading, data), seconds=CHAINS_SHARE * left()):
         if left() < 0:
             break
         evidence += rivals_of(reading, data, rates, "chain", left, exact=False)

@@ -13,19 +13,21 @@ from jaxtyping import Bool, Float
 from visualpatchworld.induction.draft import Draft, Stretches
 from visualpatchworld.induction.motion import Limit, Number, Rates, gained
 from visualpatchworld.induction.reading import Coordinate, Reading
-from visualpatchworld.induction.settle import roll_columns, settle
+from visualpatchworld.induction.settle import roll_columns
 from visualpatchworld.induction.terms import Rows
 from visualpatchworld.laws.limits import stop_body, stop_links
 
 LEAST_ROWS = 4  # beyond an end
 MOST_ROWS = 300  # that constants are fitted to
 PURE = 0.6  # of the steps beyond an end are events
-TIMES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # in steps: how long a stop takes to bring its body back
+TIMES = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0, 8.0, 16.0)  # in steps: how long a stop takes to bring its body back
 GIVES = tuple(10.0**k for k in range(-5, 6))
 KEEPS = (0.02, 0.1, 0.3)
 RATIOS = (0.3, 1.0)  # of damping: how much of what just keeps a stop from swinging
 DIGITS = (1, 2, 3, 4)
-ROUNDS = 40  # of refining
+SLACK = 0.01  # of a coordinate's range: how far off an end may have been read from the steps alone
+STARTS, ROUNDS, TRIES = 8, 40, 6  # of refining
+NUDGE = 1e-6
 NEAR = 1e-4  # how far a short number may be from the end that was fitted
 
 Build = Callable[[Sequence[Limit]], Draft]
@@ -156,31 +158,74 @@ def _fitted(
     names = [number.name for number in limit.numbers]
     place = np.array([float(number.value) for number in limit.numbers])
 
-    def bits(places: Float[np.ndarray, "V C"]) -> Float[np.ndarray, " V"]:
+    def missed(places: Float[np.ndarray, "V C"]) -> Float[np.ndarray, "V N S"]:
         given = roll_columns(draft.program, steps, {name: places[:, c, None] for c, name in enumerate(names)})
-        missed = np.abs(given - steps.truths)[:, :, 0] / tolerance
-        missed = np.where(np.isfinite(missed), missed, 1e9)
-        return np.sum(np.log2(1 + np.max(missed, axis=-1)), axis=-1)
+        off = (given - steps.truths)[:, :, 0] / tolerance
+        return np.where(np.isfinite(off), np.clip(off, -1e9, 1e9), 1e9)
 
-    grid = np.array(list(product(TIMES, RATIOS, gives)))
+    def bits(places: Float[np.ndarray, "V C"]) -> Float[np.ndarray, " V"]:
+        return np.sum(np.log2(1 + np.max(np.abs(missed(places)), axis=-1)), axis=-1)
+
+    span = float(np.ptp(rows.before[:, rows.names.index(coordinate.name)]))
+    sides = [(edge, _round_near(edge, SLACK * span)) for edge in place[: len(edges)].tolist()]
+    grid = np.array(list(product(TIMES, RATIOS, gives, *sides)))
     scanned = np.repeat(place[None], len(grid), axis=0)
+    scanned[:, : len(edges)] = grid[:, 3:]
     scanned[:, -3] = 1 / (grid[:, 0] * reading.dt) ** 2
     scanned[:, -2] = 2 * grid[:, 1] / (grid[:, 0] * reading.dt)
     scanned[:, -1] = grid[:, 2]
-    best = scanned[int(np.argmin(bits(scanned)))]
-    started = replace(draft, program=draft.program.edited(dict(zip(names, best.tolist(), strict=True))))
-    settled = settle(started.program, names, steps, rounds=ROUNDS)
-    options = [best, np.array([settled.values[name] for name in names])]
-    options += [_shortened(options[1], len(edges), digits) for digits in DIGITS]
-    left = bits(np.array(options))
-    taken_one = next((k for k in (2, 3, 4, 5) if left[k] <= 1.02 * left[1] + 1), int(np.argmin(left[:2])))
-    values = dict(zip(names, options[taken_one].tolist(), strict=True))
+    ordered = scanned[np.argsort(bits(scanned))]
+    kinds = np.unique(ordered[:, [*range(len(edges)), -1]], axis=0, return_index=True)[1]
+    starts = ordered[np.sort(kinds)[:STARTS]]  # which differ in their ends or in how they give way
+    refined = np.array([_refined(start, missed) for start in starts])
+    best = refined[int(np.argmin(bits(refined)))]
+    options = np.array([best, *(_shortened(best, len(edges), digits) for digits in DIGITS)])
+    left = bits(options)
+    chosen = next((k for k in range(1, len(options)) if left[k] <= 1.02 * left[0] + 1), 0)
+    values = dict(zip(names, options[chosen].tolist(), strict=True))
     return first.with_constants(replace(draft, program=draft.program.edited(values)))
+
+
+def _refined(
+    place: Float[np.ndarray, " C"], missed: Callable[[Float[np.ndarray, "V C"]], Float[np.ndarray, "V N S"]]
+) -> Float[np.ndarray, " C"]:
+    """Constants moved to where most steps are missed by least; steps that are missed by far more than most count little."""
+    off, damping = missed(place[None])[0], 1e-3
+
+    def cost(off: Float[np.ndarray, "N S"], usual: float) -> float:
+        return float(np.sum(np.log1p((np.max(np.abs(off), axis=-1) / usual) ** 2)))
+
+    for _ in range(ROUNDS):
+        nudges = NUDGE * np.where(place == 0, 1.0, np.abs(place))
+        slopes = np.moveaxis(missed(place + np.diag(nudges)) - off, 0, -1) / NUDGE
+        worst = np.max(np.abs(off), axis=-1)
+        usual = max(float(np.median(worst)), 1e-3)
+        weights = 1 / np.sqrt(1 + (worst / usual) ** 2)[:, None]
+        rows, right = (slopes * weights[..., None]).reshape(-1, len(place)), (off * weights).ravel()
+        gram = rows.T @ rows
+        size, before = np.maximum(np.diag(gram), 1e-300), cost(off, usual)
+        for _ in range(TRIES):
+            step = np.linalg.lstsq(gram + damping * np.diag(size), -rows.T @ right, rcond=1e-14)[0]
+            tried = place * (1 + np.clip(step, -0.5, 9.0))
+            then = missed(tried[None])[0]
+            if cost(then, usual) < before:
+                place, off, damping = tried, then, damping / 5
+                break
+            damping *= 5
+        else:
+            break
+    return place
 
 
 def _shortened(place: Float[np.ndarray, " C"], ends: int, digits: int) -> Float[np.ndarray, " C"]:
     """The constants with ends, which come first, as numbers of so many digits where those are near."""
     return np.array([_short(value, digits) if k < ends else value for k, value in enumerate(place.tolist())])
+
+
+def _round_near(value: float, slack: float) -> float:
+    """The number of fewest digits that is so near."""
+    options = (float(f"{value:.{digits}g}") for digits in range(1, 7))
+    return next((option for option in options if abs(option - value) <= slack), value)
 
 
 def _short(value: float, digits: int) -> float:
