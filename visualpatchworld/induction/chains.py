@@ -17,9 +17,9 @@ from visualpatchworld.induction.chain_terms import Trial, add, drop, tie
 from visualpatchworld.induction.chain_text import chain_rates, describe
 from visualpatchworld.induction.draft import Stretches, cut
 from visualpatchworld.induction.lagrange import Regression, Steps, Term, regress, tabulate
-from visualpatchworld.induction.motion import Rates
+from visualpatchworld.induction.motion import Rates, assemble
 from visualpatchworld.induction.reading import Integrator, Reading
-from visualpatchworld.induction.settle import ENOUGH
+from visualpatchworld.induction.settle import ENOUGH, roll_columns
 
 MOST_LINKS = 5
 RANKED_WINDOWS = 300
@@ -29,6 +29,8 @@ NOISY = 3e-3  # a one-step error above which stretches of several steps tell mor
 RESTING, OFTEN = 0.03, 0.1  # slower than this share of the typical speed is rest, and in more than this share of steps it is odd
 NEAR = 0.06  # how far off a time step may have been read
 WIDE = 5  # steps of a window of the regression where there is noise
+CLEAN, BETTER = 1e-6, 0.3  # an error that events have no part in, and how much less is left where they had
+QUIET, EVENT = 0.25, 30.0  # a step is an event that is missed by so many times what the quietest part of steps is missed by
 LONG, MANY = 8, 600  # steps of such a stretch, and how many stretches settle the constants in the end
 
 Progress = Callable[[str], None]
@@ -104,8 +106,47 @@ def fit_chains(
     most: int = 2,
     seconds: float = np.inf,
 ) -> list[ChainFit]:
-    """As `propose_chains`, each with the integrator and the sub-steps that fit best."""
+    """As `propose_chains`, each with the integrator and the sub-steps that fit best.
+
+    Where the best one leaves a minority of steps by far more than the others, those are events, and a search without them is tried.
+    """
     until = time.monotonic() + seconds
+    fits = _fit_chains(reading, states, actions, usable, progress, most, until)
+    if not fits or fits[0].error < CLEAN or time.monotonic() > until:
+        return fits
+    usual = _usual_steps(fits[0], reading, states, actions)
+    usual = usual if usable is None else [a & b for a, b in zip(usual, usable, strict=True)]
+    before = 1.0 if usable is None else float(np.mean(np.concatenate(usable)))
+    if not 0.5 < float(np.mean(np.concatenate(usual))) / before < 0.98:
+        return fits
+    progress("chains without the steps that the best one misses")
+    again = _fit_chains(reading, states, actions, usual, progress, most, until)
+    return again if again and again[0].error < BETTER * fits[0].error else fits
+
+
+def _usual_steps(
+    fit: ChainFit, reading: Reading, states: Sequence[Float[np.ndarray, "T+1 S"]], actions: Sequence[Float[np.ndarray, "T A"]]
+) -> list[Bool[np.ndarray, " T"]]:
+    """By trajectory, the steps that a chain misses no more than it misses most."""
+    draft = assemble(replace(reading, dt=fit.dt), fit.rates, integrator=fit.integrator, substeps=fit.substeps)
+    before, after = np.concatenate([s[:-1] for s in states]), np.concatenate([s[1:] for s in states])
+    given = roll_columns(draft.program, Stretches(before, np.concatenate(actions)[:, None], after[:, None]), {})[:, 0]
+    missed = np.where(np.isfinite(given), np.abs(given - after), np.inf)
+    moved = np.std(after - before, axis=0)
+    worst = np.max(missed[:, moved > 0] / moved[moved > 0], axis=1)
+    usual = worst <= EVENT * np.quantile(worst, QUIET)
+    return np.split(usual, np.cumsum([len(a) for a in actions])[:-1])
+
+
+def _fit_chains(
+    reading: Reading,
+    states: Sequence[Float[np.ndarray, "T+1 S"]],
+    actions: Sequence[Float[np.ndarray, "T A"]],
+    usable: Sequence[Bool[np.ndarray, " T"]] | None,
+    progress: Progress,
+    most: int,
+    until: float,
+) -> list[ChainFit]:
     coordinates = moving_coordinates(reading)
     if not 1 <= len(coordinates) <= MOST_LINKS:
         return []

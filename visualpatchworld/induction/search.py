@@ -318,7 +318,7 @@ def _chains(chains: Chains, reading: Reading, data: Experience, left: Left) -> l
     states = [s[:, :width] for s in data.states]
     evidence: list[Evidence] = []
     for rates in chains(reading, states, data.actions, usable=_usable(reading, data), seconds=CHAINS_SHARE * left()):
-        if left() < 0:
+        if evidence and left() < 0:
             break
         evidence += rivals_of(reading, data, rates, "chain", left, exact=False)
     return evidence
