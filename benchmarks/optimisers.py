@@ -21,7 +21,7 @@ from visualpatchworld.induction.fit import descend
 from visualpatchworld.induction.loss import Loss, Model, Stage, Trial, motion_weights, softness
 from visualpatchworld.induction.windows import cut_windows, recordings_of
 from visualpatchworld.program.source import unfitted
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 
 SKETCH = "PD+pushed+quasi-static+smooth"
 EPISODES, NUM_WINDOWS, DRAWS = 40, 24, 256

@@ -20,7 +20,7 @@ from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, build
 from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.induce import choose_form, induce
 from visualpatchworld.induction.windows import recordings_of
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 
 EPISODES = 50
 

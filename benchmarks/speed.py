@@ -135,11 +135,11 @@ def _planning(workload: Workload, planner: Any, scorer: Any) -> Callable[[], Non
     """A plan for the workload's task, ready to be made again and again."""
     import jax
 
-    from visualpatchworld.plan.cem import cem_search
     from visualpatchworld.plan.planner import Situation
+    from visualpatchworld.plan.sampling import sampling_search
     from visualpatchworld.plan.shooting import shooting_search
 
-    search = shooting_search(np.array(workload.macros), scorer) if workload.macros else cem_search(planner, scorer)
+    search = shooting_search(np.array(workload.macros), scorer) if workload.macros else sampling_search(planner, scorer)
     situation = Situation(np.array(workload.state), np.array(workload.goal), np.array(workload.engine_state))
     start, key = np.zeros((planner.horizon, workload.action_dim)), jax.random.key(0)
 

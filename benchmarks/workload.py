@@ -48,8 +48,7 @@ def make_workload(name: str, program: Path) -> Workload:
     from visualpatchworld.paper.task import draw_tasks
     from visualpatchworld.plan.shooting import Shooting, cut_macros
     from visualpatchworld.program.program import load_program
-    from visualpatchworld.trace.collect import collect
-    from visualpatchworld.trace.episode import for_fitting, for_tasks
+    from visualpatchworld.trace.episode import collect, for_fitting, for_tasks
 
     domain = load_domain(name)
     episodes = list(collect(domain, domain.constants, episodes=EPISODES, seed=SEED))

@@ -15,8 +15,7 @@ import numpy as np
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.simulator import Simulator
-from visualpatchworld.trace.collect import collect
-from visualpatchworld.trace.episode import Episode
+from visualpatchworld.trace.episode import Episode, collect
 
 STEPS_PER_EPISODE = 8  # pictures taken of one episode
 SHARES = {"policy": 0.4, "macros": 0.3, "placed": 0.3}

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from visualpatchworld.domain import Domain, find_domains, load_domain, register
-from visualpatchworld.trace.collect import collect
-from visualpatchworld.trace.episode import Episode
+from visualpatchworld.trace.episode import Episode, collect
 from visualpatchworld.trace.write import write_traces
 
 TESTS = Path(__file__).parent

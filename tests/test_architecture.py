@@ -14,7 +14,7 @@ PACKAGE = Path(visualpatchworld.__file__).parent
 # A module may import from its own line and the lines above it. The longest matching name counts.
 LAYERS = [
     ["errors", "strict_json"],
-    ["input", "output"],
+    ["input", "output", "extras"],
     ["llm"],
     ["scene"],
     ["trace.layout"],
@@ -31,6 +31,7 @@ LAYERS = [
     ["plan"],
     ["paper"],
     ["report"],
+    ["live"],
     ["api"],
     ["cli", "__main__"],
 ]

@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import BadConstant, BadState, UnknownName
 from visualpatchworld.scene.schema import parse_graph
-from visualpatchworld.trace.collect import collect, record
+from visualpatchworld.trace.episode import collect, record
 
 
 def random_actions(domain: Domain, *shape: int) -> np.ndarray:

@@ -63,6 +63,13 @@ def test_any_environment(tmp_path: Path):
     assert found is not None and float(found[1]) > float(found[2])
 
 
+def test_own_environment(tmp_path: Path):
+    said = run("own_environment.py", tmp_path)
+    assert "Boat: explained" in said and "np.sqrt(" in said
+    found = re.search(r"planned return (-?\d+), random actions (-?\d+)", said)
+    assert found is not None and float(found[1]) > float(found[2])
+
+
 def test_any_log(tmp_path: Path):
     said = run("any_log.py", tmp_path)
     assert "explained" in said and "spring of place" in said

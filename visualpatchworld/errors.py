@@ -48,6 +48,10 @@ class MissingGraphics(VpwError):
     """Offscreen rendering was asked for on a machine without an OpenGL library."""
 
 
+class MissingExtra(VpwError):
+    """A package that only some worlds and verbs need, and that is not installed."""
+
+
 class WorkerFailed(VpwError):
     """A worker process that ended by itself or could not do its part of the work."""
 

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from visualpatchworld.errors import MissingGraphics
+from visualpatchworld.extras import mujoco as mujoco
 
 INSTALL = "sudo apt-get install -y libegl1 libgl1 libgles2 libegl-mesa0 libgl1-mesa-dri"
 # MuJoCo's name for a way to draw without a screen, and the libraries that PyOpenGL loads for it; the first that is there is taken.
@@ -29,10 +30,8 @@ def choose_library(wanted: str | None) -> str:
     return next((name for name in names if all(map(ctypes.util.find_library, LIBRARIES[name]))), NONE)
 
 
+# MuJoCo reads the choice when it is imported, so everything here takes MuJoCo from this module.
 os.environ["MUJOCO_GL"] = choose_library(os.environ.get("MUJOCO_GL"))
-# MuJoCo reads the choice when it is imported, so everything here takes it from this module.
-import mujoco  # noqa: E402
-from mujoco.rollout import Rollout as Rollout  # noqa: E402
 
 
 class Camera:

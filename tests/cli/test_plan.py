@@ -11,7 +11,7 @@ from toy_program import RIGHT
 
 from visualpatchworld.paper.jobs import Source
 from visualpatchworld.paper.suite import cells, find_suite
-from visualpatchworld.program import sandbox, sandbox_rollouts
+from visualpatchworld.program import sandbox
 
 
 @pytest.fixture
@@ -158,8 +158,8 @@ def test_a_search_without_a_program_fails_every_task(vpw: Vpw, toy_file: Path, t
 def test_what_the_sandbox_stopped_is_told_apart_from_plans_that_fail(
     vpw: Vpw, toy_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    quick = partial(sandbox_rollouts.sandboxed_rollouts, limits=sandbox.Limits(wall_s=1.5))
-    monkeypatch.setattr(sandbox_rollouts, "sandboxed_rollouts", quick)
+    quick = partial(sandbox.sandboxed_rollouts, limits=sandbox.Limits(wall_s=1.5))
+    monkeypatch.setattr(sandbox, "sandboxed_rollouts", quick)
     program = tmp_path / "slow.py"
     arguments = ("plan", "slider", "--program", program, "--sandbox", "--traces", toy_file, "--episodes", 2)
     program.write_text(WRITTEN)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.trace.collect import collect
-from visualpatchworld.trace.episode import Episode
+from visualpatchworld.trace.episode import Episode, collect
 from visualpatchworld.trace.read import read_traces
 
 CUBE = load_domain("cube")

@@ -9,7 +9,7 @@ from visualpatchworld.domain import load_domain
 from visualpatchworld.domains.pusht import task
 from visualpatchworld.domains.pusht.simulator import BOXES
 from visualpatchworld.simulator import Simulator
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.read import read_traces
 
 PUSHT = load_domain("pusht")

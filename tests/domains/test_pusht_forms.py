@@ -7,7 +7,7 @@ from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, PushTConstants, build
 from visualpatchworld.induction.windows import Windows, cut_windows, predict, recordings_of
 from visualpatchworld.program.source import emit
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from visualpatchworld.domains.tworoom.simulator import DOOR_MARGIN_PX, PUSH_BACK
 from visualpatchworld.graphics import mujoco
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.trace.write import write_traces
 

@@ -11,12 +11,11 @@ from paper.made_results import add, add_exhibit, add_floors
 from report.made_run import TEXT, induction, make_run
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.llm.client import Budget, Client, Sampling
-from visualpatchworld.llm.tape import Tape
+from visualpatchworld.llm.client import Budget, Client, Sampling, Tape
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.picture import write_picture
 from visualpatchworld.scene.vlm import VlmExtractor
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.write import write_traces
 
 PICTURE = np.zeros((8, 8, 3), np.uint8)

@@ -21,7 +21,7 @@ from visualpatchworld.laws.constant import Constant, choice, positive, signed, t
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import unfitted
 from visualpatchworld.scene.state import StateField, StateSpace
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 
 HEAD = "from typing import NamedTuple\nimport jax.numpy as np\nclass State(NamedTuple):\n    x: float\n"
 SPACE = StateSpace((StateField("x", "m", "puck.pose.x"),))

@@ -12,7 +12,7 @@ from visualpatchworld.induction.fit import Fit
 from visualpatchworld.induction.induce import choose_form, evidence_rows, induce, summary
 from visualpatchworld.induction.select import Candidate, Verdict, cannot_win
 from visualpatchworld.induction.windows import recordings_of
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 
 
 @pytest.fixture

@@ -86,6 +86,30 @@ def unicycle(rng):
     return Animal("unicycle", trajectories, PUSHES, {"speed": speed, "turn": turn})
 
 
+def boat(rng):
+    """One field after another: the new speed and the new heading move it."""
+    dt, thrust, drag, turn = 0.1, rng.uniform(1, 2), rng.uniform(0.2, 0.6), rng.uniform(0.5, 1.5)
+
+    def step(s, a):
+        speed = s[3] + dt * (thrust * a[0] - drag * abs(s[3]) * s[3])
+        heading = s[2] + dt * turn * a[1]
+        return np.array([s[0] + dt * speed * np.cos(heading), s[1] + dt * speed * np.sin(heading), heading, speed])
+
+    trajectories = run(rng, step, lambda: rng.uniform([-4, -4, -3, 0], [4, 4, 3, 0.5]), PUSHES, hold=4)
+    return Animal("boat", trajectories, PUSHES, {"thrust": dt * thrust, "drag": dt * drag, "turn": dt * turn, "dt": dt})
+
+
+def bicycle(rng):
+    """Steering turns by the tangent of its angle times the speed; all fields are updated from the old ones."""
+    dt, push, drag, length = 0.05, rng.uniform(1, 3), rng.uniform(0.1, 0.4), rng.uniform(1, 2)
+
+    def step(s, a):
+        return s + dt * np.array([s[3] * np.cos(s[2]), s[3] * np.sin(s[2]), s[3] / length * np.tan(a[1]), push * a[0] - drag * s[3]])
+
+    trajectories = run(rng, step, lambda: rng.uniform([-4, -4, -3, 0], [4, 4, 3, 2]), PUSHES, hold=3)
+    return Animal("bicycle", trajectories, PUSHES, {"push": dt * push, "drag": dt * drag, "steer": dt / length})
+
+
 def body_thrust(rng):
     dt, thrust, turn, drag, weight = 0.05, rng.uniform(2, 6), rng.uniform(2, 5), rng.uniform(0.2, 0.8), rng.uniform(0.5, 2)
 
@@ -363,7 +387,7 @@ def discs(rng):
 
 
 ZOO = (
-    first_order, unicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, springs_between, regional, clip, stop,
-    bounce, soft_stop, burning_mass, action_table, even_table, pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat,
-    substeps, geared, hill, discs,
+    first_order, unicycle, boat, bicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, springs_between, regional,
+    clip, stop, bounce, soft_stop, burning_mass, action_table, even_table, pendulum, wrapped_pendulum, extra_columns, hidden_velocity,
+    rk4_repeat, substeps, geared, hill, discs,
 )  # fmt: skip

@@ -6,9 +6,8 @@ import pytest
 from scripted_server import scripted
 
 from visualpatchworld.errors import CannotWrite
-from visualpatchworld.llm.client import Budget, Client, OutOfBudget, Price, Usage
+from visualpatchworld.llm.client import BadRecording, Budget, Client, OutOfBudget, Price, Tape, Usage
 from visualpatchworld.llm.endpoint import Endpoint, EndpointFailed
-from visualpatchworld.llm.tape import BadRecording, Tape
 
 
 def client(url: str, **settings: object) -> Client:

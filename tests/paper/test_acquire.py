@@ -10,8 +10,7 @@ from visualpatchworld.induction.induce import induce
 from visualpatchworld.induction.windows import recordings_of
 from visualpatchworld.paper.acquire import Acquisition, acquire
 from visualpatchworld.program.program import Program
-from visualpatchworld.trace.collect import collect
-from visualpatchworld.trace.episode import Episode
+from visualpatchworld.trace.episode import Episode, collect
 
 
 @pytest.fixture

@@ -18,8 +18,7 @@ from visualpatchworld.paper.exhibits.smoothness import compare
 from visualpatchworld.paper.suite import find_programs
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.calibrate import SEED
-from visualpatchworld.trace.collect import collect
-from visualpatchworld.trace.episode import Episode
+from visualpatchworld.trace.episode import Episode, collect
 
 RESTS = Program(STATE + "def step(state, action):\n    return state\n")
 

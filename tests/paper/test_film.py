@@ -15,7 +15,7 @@ from visualpatchworld.plan.control import Attempt, PlanMade
 from visualpatchworld.plan.observer import Task
 from visualpatchworld.program.program import Program
 from visualpatchworld.simulator import FRAME_SIZE_PX
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 
 # Walks without walls, and half as fast as the world does.
 WALK = Program(

@@ -15,8 +15,7 @@ from visualpatchworld.paper.evaluation import Condition, Request, measure, measu
 from visualpatchworld.paper.task import summarize, wilson_percent
 from visualpatchworld.plan.observer import Oracle, Pixels
 from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer
-from visualpatchworld.trace.collect import collect
-from visualpatchworld.trace.episode import for_tasks
+from visualpatchworld.trace.episode import collect, for_tasks
 
 COUNT = 6
 Requests = Callable[..., Request]

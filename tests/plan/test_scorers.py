@@ -9,8 +9,9 @@ import pytest
 from toy_program import BREAKS_LEFTWARDS, OBEYS, RIGHT
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.plan.cem import CEM, cem_search
+from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.planner import Situation
+from visualpatchworld.plan.sampling import sampling_search
 from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, RolloutScorer
 from visualpatchworld.program.rollout import compile_rollouts
 from visualpatchworld.simulator import Simulator
@@ -49,7 +50,7 @@ def test_an_induced_scorer_holds_no_simulator(toy: Domain, actions: np.ndarray, 
     blind = SITUATION._replace(engine_state=None)
     assert scorer.score(blind, actions).engine_rollouts == 0
     cem = CEM(samples=20, iterations=2, elites=2, horizon=5, replan_every=5, init_std=0.5)
-    assert cem_search(cem, scorer)(blind, np.zeros((5, 1)), jax.random.key(0)).engine_rollouts == 0
+    assert sampling_search(cem, scorer)(blind, np.zeros((5, 1)), jax.random.key(0)).engine_rollouts == 0
 
 
 def test_a_program_known_by_its_rollouts_scores_the_same(toy: Domain, actions: np.ndarray):
@@ -73,7 +74,7 @@ def test_hybrid_keeps_only_what_the_engine_saw(toy: Domain, count: int, rescored
 def test_hybrid_search_counts_its_share_of_every_round(toy: Domain):
     cem = CEM(samples=50, iterations=4, elites=5, horizon=5, replan_every=5, init_std=0.5)
     hybrid = HybridScorer(InducedScorer(OBEYS, toy.cost), engine_scorer(toy))
-    found = cem_search(cem, hybrid)(SITUATION, np.zeros((5, 1)), jax.random.key(0))
+    found = sampling_search(cem, hybrid)(SITUATION, np.zeros((5, 1)), jax.random.key(0))
     assert found.engine_rollouts == 4 * round(0.3 * 50)
     # The program is wrong about everything; what the plan is to cost is nevertheless the engine's word.
     assert found.cost == pytest.approx(float(hybrid.engine.score(SITUATION, found.actions[None]).costs[0]), abs=1e-5)

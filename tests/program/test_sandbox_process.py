@@ -16,8 +16,7 @@ from program.hostile import HEAD, at_import, in_step
 from visualpatchworld.domain import load_domain
 from visualpatchworld.program import sandbox_process
 from visualpatchworld.program.program import BadProgram, Program, read_program
-from visualpatchworld.program.sandbox import INSIST, Limits, NoSandbox, ProgramLate, Sandbox
-from visualpatchworld.program.sandbox_rollouts import MOST_RESTARTS, sandboxed_rollouts
+from visualpatchworld.program.sandbox import INSIST, MOST_RESTARTS, Limits, NoSandbox, ProgramLate, Sandbox, sandboxed_rollouts
 
 FIELDS, ACTION_DIM = ("x", "v"), 2
 STATES, ACTIONS = np.ones((2, 2)), np.zeros((2, ACTION_DIM))

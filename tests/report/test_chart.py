@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from visualpatchworld.report.chart import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Chart, Line, svg
+from visualpatchworld.report.page import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Chart, Line, svg
 
 
 def points(text: str, kind: str = "polyline") -> list[tuple[float, float]]:

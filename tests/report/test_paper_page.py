@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from paper.made_results import add, add_floors, share
 
-from visualpatchworld.paper.figures import find_figures
+from visualpatchworld.paper.figures.draw import find_figures
 from visualpatchworld.paper.render import as_html
 from visualpatchworld.paper.results import NoResults
 from visualpatchworld.paper.table import Column, Entry, Section, Table, quote

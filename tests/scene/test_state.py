@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from visualpatchworld.errors import BadGraph, BadState
 from visualpatchworld.scene.schema import Geometry, SceneObject, parse_graph
-from visualpatchworld.scene.state import StateField, StateSpace
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate, StateField, StateSpace
 
 SPACE = StateSpace(
     (

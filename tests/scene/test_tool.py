@@ -13,8 +13,7 @@ from visualpatchworld.scene.audit import audit, moments_of_file, read_moments
 from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.scene.tool.calibration import parse_calibration
 from visualpatchworld.scene.tool.extractor import Extractor
-from visualpatchworld.trace.collect import collect
-from visualpatchworld.trace.episode import Episode
+from visualpatchworld.trace.episode import Episode, collect
 
 FEW = 6  # pictures of a world; some take long to draw
 SEED = 77  # not that of the calibration

@@ -13,8 +13,7 @@ import pytest
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import BadTrace, CannotWrite, VpwError
-from visualpatchworld.trace.collect import collect
-from visualpatchworld.trace.episode import Episode
+from visualpatchworld.trace.episode import Episode, collect
 from visualpatchworld.trace.export import export
 from visualpatchworld.trace.layout import Column
 from visualpatchworld.trace.read import read_traces

@@ -16,6 +16,7 @@ from visualpatchworld.domain import find_domains
 from visualpatchworld.errors import VpwError
 
 if TYPE_CHECKING:  # worlds load engines, and programs JAX
+    from visualpatchworld.world.log_table import Columns
     from visualpatchworld.world.world import World
 
 UNEXPLAINED = 3  # the exit status of a search that found no law, and says so
@@ -31,11 +32,16 @@ def is_domain(name: str) -> bool:
 
 def opened(name: str, action: str | None = None, state: str | None = None, episode: str | None = None, dt: float | None = None) -> World:
     """The world behind a name; the columns say which of a table's are actions, state and episode."""
-    from visualpatchworld.world.log_table import Columns
     from visualpatchworld.world.open import open_world
 
-    columns = Columns(action=() if action == NOTHING else _named(action), state=_named(state), episode=episode, dt=dt)
-    return open_world(name, columns=columns)
+    return open_world(name, columns=columns_of(action, state, episode, dt))
+
+
+def columns_of(action: str | None, state: str | None, episode: str | None, dt: float | None) -> Columns:
+    """What `--action`, `--state`, `--episode` and `--dt` say about a table."""
+    from visualpatchworld.world.log_table import Columns
+
+    return Columns(action=() if action == NOTHING else _named(action), state=_named(state), episode=episode, dt=dt)
 
 
 def _named(columns: str | None) -> tuple[str, ...] | None:

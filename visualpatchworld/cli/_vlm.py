@@ -32,9 +32,8 @@ def vlm_extractor(
     world: Domain, endpoint: str | None, model: str | None, record: Path | None, replay: Path | None, calls: int, calibration: Path | None
 ) -> VlmExtractor:
     """An extractor that asks this model, or a recording of it."""
-    from visualpatchworld.llm.client import Budget, Client, Sampling
+    from visualpatchworld.llm.client import Budget, Client, Sampling, Tape
     from visualpatchworld.llm.endpoint import Endpoint
-    from visualpatchworld.llm.tape import Tape
     from visualpatchworld.scene.vlm import VlmExtractor
 
     if model is None or (endpoint is None) == (replay is None):

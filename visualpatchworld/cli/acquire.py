@@ -32,8 +32,7 @@ def acquire(
     from visualpatchworld.output import write_text
     from visualpatchworld.paper import acquire as stage
     from visualpatchworld.program.program import load_program
-    from visualpatchworld.trace.collect import collect
-    from visualpatchworld.trace.episode import for_fitting
+    from visualpatchworld.trace.episode import collect, for_fitting
     from visualpatchworld.trace.read import read_traces
 
     keep_compiled(all_cores=True)

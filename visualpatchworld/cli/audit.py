@@ -35,7 +35,7 @@ def audit(
     from visualpatchworld.output import make_folder
     from visualpatchworld.scene import audit as auditing
     from visualpatchworld.scene.calibrate import SEED, extractor
-    from visualpatchworld.scene.overlay import overlay as drawn
+    from visualpatchworld.scene.picture import overlay as drawn
     from visualpatchworld.scene.picture import write_picture
 
     world = load_domain(domain)

@@ -46,14 +46,11 @@ def baseline(
     Example: vpw baseline METHOD DOMAIN --endpoint http://127.0.0.1:8080/v1 --model NAME --out runs/METHOD
     """
     from visualpatchworld.induction.windows import recordings_of
-    from visualpatchworld.llm.client import Budget, Client, Price, Sampling
+    from visualpatchworld.llm.client import Budget, Client, Price, Sampling, Tape
     from visualpatchworld.llm.endpoint import Endpoint
-    from visualpatchworld.llm.tape import Tape
     from visualpatchworld.output import make_folder, write_text
-    from visualpatchworld.paper.baselines.record import PROGRAM, RECORD
-    from visualpatchworld.paper.baselines.run import find_method, run, summary
-    from visualpatchworld.trace.collect import collect
-    from visualpatchworld.trace.episode import for_fitting
+    from visualpatchworld.paper.baselines.run import PROGRAM, RECORD, find_method, run, summary
+    from visualpatchworld.trace.episode import collect, for_fitting
     from visualpatchworld.trace.read import read_traces
 
     rival, world = find_method(method), load_domain(domain)

@@ -27,7 +27,7 @@ def collect(
 
     Example: vpw collect DOMAIN --episodes 100 --out episodes.h5
     """
-    from visualpatchworld.trace.collect import collect as collected
+    from visualpatchworld.trace.episode import collect as collected
     from visualpatchworld.trace.write import write_traces
 
     world = load_domain(domain)

@@ -40,7 +40,7 @@ def exhibit(
     from visualpatchworld.paper.exhibit import Subject
     from visualpatchworld.paper.exhibits import find_exhibits, measure_exhibit, write_exhibit
     from visualpatchworld.paper.suite import MethodProgram, find_programs
-    from visualpatchworld.trace.collect import collect
+    from visualpatchworld.trace.episode import collect
     from visualpatchworld.trace.read import read_traces
 
     world, kinds = load_domain(domain), find_exhibits()

@@ -25,7 +25,7 @@ def figure(
 
     Example: vpw figure success --results runs/bench --out success.svg
     """
-    from visualpatchworld.paper.figures import FORMATS, find_figures, make_figure, write_figure
+    from visualpatchworld.paper.figures.draw import FORMATS, find_figures, make_figure, write_figure
     from visualpatchworld.paper.results import read_results
 
     layout = layout or (out.suffix.lstrip(".") if out is not None else FORMATS[0])

@@ -63,8 +63,7 @@ def induce(
     from visualpatchworld.cli._results import evidence_table, program_table, unexplained_line
     from visualpatchworld.induction.induce import check_view, induce_from, summary
     from visualpatchworld.output import make_folder, write_text, writing
-    from visualpatchworld.trace.collect import collect
-    from visualpatchworld.trace.episode import for_fitting
+    from visualpatchworld.trace.episode import collect, for_fitting
     from visualpatchworld.trace.read import read_traces
 
     if not _any_world.is_domain(world):

@@ -40,7 +40,7 @@ def rollout(
     from visualpatchworld.cli._results import errors_table, stops_line
     from visualpatchworld.induction.windows import errors_foreseen, predict, recordings_of
     from visualpatchworld.program.program import Program, load_program, read_program
-    from visualpatchworld.program.sandbox_rollouts import sandboxed_rollouts
+    from visualpatchworld.program.sandbox import sandboxed_rollouts
     from visualpatchworld.trace.read import read_traces
 
     if domain is None:

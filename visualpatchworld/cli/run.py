@@ -12,7 +12,7 @@ import typer
 
 from visualpatchworld.cli._options import MOST, AsJson, Seed, Vary, WorldName, changes
 from visualpatchworld.cli._show import progress, show, working
-from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.domain import DEFAULT, Domain, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.input import read_bytes
 from visualpatchworld.simulator import Constants
@@ -73,6 +73,7 @@ def run(
         offset=OFFSET,
         seed=seed,
         metric=next(iter(domain.metrics)),
+        planner_name=DEFAULT,
     )
     _ = request.tasks  # too few are told before the long work, not after it
     induction = _induction(folder, domain, constants, request.episodes, seed)
@@ -108,7 +109,7 @@ def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed:
     from visualpatchworld.cli._compute import note_seconds
     from visualpatchworld.errors import BadTrace
     from visualpatchworld.report.run import TIMINGS
-    from visualpatchworld.trace.collect import collect
+    from visualpatchworld.trace.episode import collect
     from visualpatchworld.trace.read import read_traces
     from visualpatchworld.trace.write import write_traces
 

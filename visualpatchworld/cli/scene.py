@@ -65,7 +65,7 @@ def scene(
 def _seen(world: Domain, moment: str, overlay: Path | None) -> SceneGraph:
     """The graph of a picture, or of a row of a trace file with pictures, read with the rows before it."""
     from visualpatchworld.scene.calibrate import extractor
-    from visualpatchworld.scene.overlay import overlay as drawn
+    from visualpatchworld.scene.picture import overlay as drawn
     from visualpatchworld.scene.picture import read_picture, write_picture
     from visualpatchworld.trace.export import seen_graph
     from visualpatchworld.trace.read import read_traces

@@ -71,7 +71,7 @@ def run_policy(world: World, reading: Reading, policy: Policy, seed: int, most: 
         action = policy(reading.states(seen)) if len(observations) > 1 else world.action_space.sample(np.random.default_rng(seed))
         outcome = world.step(action)
         observations.append(outcome.observation)
-        actions.append(action)
+        actions.append(world.taken(action))
         rewards.append(outcome.reward)
         ended = outcome.terminated
         if outcome.terminated or outcome.truncated:
@@ -146,7 +146,7 @@ def follow(world: World, actions: Sequence[Float[np.ndarray, " A"]], seed: int, 
     for action in left:
         outcome = world.step(action)
         observations.append(outcome.observation)
-        taken.append(action)
+        taken.append(world.taken(action))
         rewards.append(outcome.reward)
         ended = outcome.terminated
         if outcome.terminated or outcome.truncated:

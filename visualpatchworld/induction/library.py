@@ -38,6 +38,11 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
             Term(f"np.abs({v}) * {v}", "quadratic", "DRAG_SQUARE", 1.1, (own.velocity,)),
             Term(f"np.sign({v})", "dry", "FRICTION", 1.1, (own.velocity,)),
         ]
+    else:
+        plain += [
+            Term(f"np.abs({q}) * {q}", "quadratic", "DRAG_SQUARE", 1.2, (own.name,)),
+            Term(f"np.sign({q})", "dry", "FRICTION", 1.2, (own.name,)),
+        ]
     if not (own.angle and (own.wraps or len(own.columns) == 2)):
         plain += [Term(q, "spring", "SPRING", of=(own.name,))]
         plain += [Term(f"{q} ** 2", "field", "BEND", 1.2, (own.name,)), Term(f"{q} ** 3", "spring", "HARD", 1.2, (own.name,))]
@@ -68,13 +73,13 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
     return Library(
         (
             tuple(_once(plain)),
-            tuple(_products(reading, own, inputs, turning, spans, wide)),
+            tuple(_products(reading, own, inputs, shaped, turning, spans, wide)),
             tuple(_scanned(reading, own, inputs, shaped, turning, spans, wide)),
         )
     )
 
 
-def _products(reading: Reading, own: Coordinate, inputs, turning, spans, wide) -> list[Term]:
+def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide) -> list[Term]:
     terms = []
     singles = [i for i in inputs if i.cost <= 1.01]
     speeds = [c.velocity for c in reading.coordinates if c.velocity]
@@ -105,6 +110,9 @@ def _products(reading: Reading, own: Coordinate, inputs, turning, spans, wide) -
             low, high = spans.get(n, (0.0, 0.0))
             if low > 0 or high < 0:
                 terms.append(Term(f"{i.code} / state.{n}", "drive", f"{i.label}_PER_{_up(n)}", 1.25, (*i.of, n)))
+    for s in shaped if not wide else ():
+        if not s.grid:
+            terms += [Term(f"{s.code} * state.{n}", "drive", f"{s.label}_{_up(n)}", 1.6, (*s.of, n)) for n in straight]
     for n in straight:
         low, high = spans.get(n, (0.0, 0.0))
         if (low > 0 or high < 0) and not wide:

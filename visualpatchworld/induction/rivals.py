@@ -23,6 +23,7 @@ WINDOW = 20  # steps of a window of multiple shooting
 MOST_SHOTS = 60
 COST = 8.0  # of a constant, in units of log likelihood: several times the half logarithm of a thousand observations
 SHORT_DIGITS = 4
+NUMERICAL = 1e-8  # of the motion: what single precision leaves of one step
 NEAR = 1e-5  # of a constant: how far a short number may be from what was fitted
 SETTLED = 1e-7  # an error of single steps below which constants that came with their integrator need no refining
 MOST_THINNED = 16  # constants up to which every term is tried without
@@ -134,7 +135,7 @@ def _shortened(draft: Draft, data: Experience) -> Draft:
     if not near:
         return draft
     trial = replace(draft, program=draft.program.edited(near))
-    return trial if _usual_error(trial, data) <= 1.02 * _usual_error(draft, data) + 1e-12 else draft
+    return trial if _usual_error(trial, data) <= 1.02 * _usual_error(draft, data) + NUMERICAL else draft
 
 
 def _with_constants(rates: Rates, fitted: Draft) -> Rates:

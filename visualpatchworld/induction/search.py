@@ -16,11 +16,11 @@ from visualpatchworld.induction.experience import HELD_OUT_EVERY, Experience, ex
 from visualpatchworld.induction.fields import as_it_is, read_fields
 from visualpatchworld.induction.inputs import MOST_DELAY, Delay, drives, find_delay
 from visualpatchworld.induction.library import library
-from visualpatchworld.induction.motion import Rates
+from visualpatchworld.induction.motion import Rates, in_order
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.rivals import Evidence, Left, ranked, rivals_of
 from visualpatchworld.induction.stepwise import Choice
-from visualpatchworld.induction.sums import Response, pooled, rates_of, responses, samples_for, snapped, sums_of
+from visualpatchworld.induction.sums import Response, pooled, rates_of, responses, samples_for, snapped, sums_of, updated_first
 from visualpatchworld.induction.terms import Samples, samples_in_windows
 from visualpatchworld.induction.verdict import CONSISTENT, FAIR, GOOD, Verdict, expected_error, judge, open_rows
 from visualpatchworld.world.trajectory import Trajectory
@@ -118,7 +118,11 @@ def _found(
     coupled = chains is not None and len(moving) > 1
     search = _Search(trajectories, action_space, say, left)
     evidence: list[Evidence] = []
-    for version in _versions(reading):
+    if reading.hidden:
+        # What looks like a hidden velocity may be a law of first order that a flexible fit does not know: the simpler one is asked first.
+        say("sums of terms without hidden velocities")
+        evidence = _sums(search, reading.without_hidden(), PRODUCTS, only_exact=True)
+    for version in _versions(reading) if not _settled(evidence) else ():
         say("sums of terms")
         found = _sums(search, version, PRODUCTS, only_exact=True) if coupled else _sums(search, version, SCANS)
         evidence = ranked([*evidence, *found])
@@ -249,11 +253,16 @@ def _choices(
     wanted = responses(reading, data.rows, data.rounding)
     if along:
         wanted = [r._replace(floor=max(r.floor, ALONG * r.scale)) for r in wanted]
+    given = [(reading, data.rows, response, space, data.memory, samples, kept) for response in wanted]
+    plain = [[] if r.noisy else sums_of(*g, deepest=min(deepest, PRODUCTS)) for r, g in zip(wanted, given, strict=True)]
+    later = [updated_first(*g) if options and not options[0].exact and not along else [] for g, options in zip(given, plain, strict=True)]
+    orderly = in_order(reading, {r.field: o[0].new_fields for r, o in zip(wanted, later, strict=True) if o}) is not None
     choices = []
     for k, response in enumerate(wanted):
-        options = []
-        if not response.noisy:
-            options = sums_of(reading, data.rows, response, space, data.memory, samples, kept, deepest=deepest)
+        options = (later[k] if orderly else []) or plain[k]
+        if options:
+            if not options[0].exact and deepest > PRODUCTS:
+                options = sorted([*sums_of(*given[k], deepest=deepest, first=deepest), *options], key=lambda o: (not o.exact, o.score))
             response = response._replace(noisy=_noise_of(response, options[0], samples, data))
         usable = usual_rows(response.target, data.rows, response.floor)
         windows = samples_in_windows(samples, data.rows, usable, pool)

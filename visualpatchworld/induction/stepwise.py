@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,11 @@ class Choice:
     @property
     def cost(self) -> float:
         return sum(term.cost for term in self.terms)
+
+    @property
+    def new_fields(self) -> frozenset[str]:
+        """The fields that count with the values of the same step."""
+        return frozenset(name for term in self.terms for name in re.findall(r"\bnew\.(\w+)", term.code))
 
 
 @dataclass(frozen=True)

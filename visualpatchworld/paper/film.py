@@ -6,14 +6,13 @@ import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import cv2
-import imageio.v3 as iio
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.domain import Domain
+from visualpatchworld.extras import cv2, imageio
 from visualpatchworld.output import writing
 from visualpatchworld.paper.evaluation import Request, attempts
 from visualpatchworld.plan.control import Attempt, PlanMade
@@ -47,7 +46,7 @@ def write_films(folder: Path, request: Request, count: int, first: Collection[in
         world.reset(seed=request.seed, options={"engine_state": task.start_engine_state})
         made = attempt(task, world)
         imagined = [] if request.program is None else imagine(request.program, made.plans)
-        frames = film(world, task, made, imagined, ways, request.domain.planner.title)
+        frames = film(world, task, made, imagined, ways, request.planner.title)
         name = f"{request.domain.name}-{request.method}-{request.observe}-{request.score}-{request.seed}-task{task.number:02d}"
         yield from (_write(folder / f"{name}{suffix}", frames) for suffix in (".mp4", ".gif"))
 
@@ -120,9 +119,9 @@ def _write(path: Path, frames: Frames) -> Path:
     if path.suffix == ".mp4":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # JAX warns of forks; this one becomes ffmpeg at once
-            content = iio.imwrite("<bytes>", frames, extension=".mp4", plugin="FFMPEG", fps=FRAMES_PER_SECOND, codec="libx264")
+            content = imageio.v3.imwrite("<bytes>", frames, extension=".mp4", plugin="FFMPEG", fps=FRAMES_PER_SECOND, codec="libx264")
     else:
-        content = iio.imwrite("<bytes>", frames, extension=".gif", plugin="pillow", duration=1000 // FRAMES_PER_SECOND, loop=0)
+        content = imageio.v3.imwrite("<bytes>", frames, extension=".gif", plugin="pillow", duration=1000 // FRAMES_PER_SECOND, loop=0)
     with writing(path) as aside:
         aside.write_bytes(content or b"")
     return path

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from visualpatchworld.plan.planner import Scorer, Scores, Situation
 from visualpatchworld.program.program import Program
@@ -28,18 +28,27 @@ class InducedScorer(Scorer):
     program: Program
     cost: Cost
 
+    def costs(
+        self,
+        state: Float[Array, " S"],
+        goal: Float[Array, "*H S"],
+        actions: Float[Array, "K H A"],
+        steps_left: Int[Array, ""] | None = None,
+    ) -> Float[Array, " K"]:
+        """Costs of candidates, for JAX to trace into a larger function."""
+        return self._batch(actions, state, goal, steps_left)
+
     @cached_property
-    def costs(self) -> Callable[[Float[Array, " S"], Float[Array, " S"], Float[Array, "K H A"]], Float[Array, " K"]]:
-        """Costs of candidates as a function that JAX can trace into a larger one."""
-        return batch_costs(self.program, self.cost)
+    def _batch(self) -> Any:
+        return batch_costs(self.program, partial(cost_of, self.cost))
 
     @cached_property
     def _compiled(self) -> Any:
         return jax.jit(self.costs)
 
     def score(self, situation: Situation, actions: Float[np.ndarray, "K H A"]) -> Scores:
-        costs = self._compiled(jnp.asarray(situation.state, jnp.float32), jnp.asarray(situation.goal, jnp.float32), jnp.asarray(actions))
-        return _ranked(np.asarray(costs), 0)
+        state, goal = (jnp.asarray(row, jnp.float32) for row in (situation.state, situation.goal_ahead(actions.shape[1])))
+        return _ranked(np.asarray(self._compiled(state, goal, jnp.asarray(actions), situation.steps_left)), 0)
 
 
 @dataclass(frozen=True)
@@ -51,7 +60,7 @@ class RolloutScorer(Scorer):
 
     def score(self, situation: Situation, actions: Float[np.ndarray, "K H A"]) -> Scores:
         states = self.rollouts(situation.state, np.asarray(actions, np.float64))
-        return _ranked(np.asarray(self.cost(states, situation.goal)), 0)
+        return _ranked(_cost_in(self.cost, states, situation), 0)
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class EngineScorer(Scorer):
     def score(self, situation: Situation, actions: Float[np.ndarray, "K H A"]) -> Scores:
         assert situation.engine_state is not None
         states = self.engine.rollout(situation.engine_state, np.asarray(actions, np.float64))
-        return _ranked(np.asarray(self.cost(states, situation.goal)), len(actions))
+        return _ranked(_cost_in(self.cost, states, situation), len(actions))
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,20 @@ class HybridScorer(Scorer):
         costs = np.full(len(actions), np.inf)
         costs[shortlist] = second.costs
         return Scores(costs, second.engine_rollouts, first.non_finite + second.non_finite)
+
+
+def cost_of(cost: Cost, states: Any, goal: Any, steps_left: Any = None) -> Any:
+    """What futures (*B H S) cost: only as far as steps are left, and where a goal has no number the future's own counts as right."""
+    xp = np if isinstance(states, np.ndarray) else jnp
+    horizon = states.shape[-2]
+    if steps_left is not None:
+        counted = xp.minimum(xp.arange(horizon), steps_left - 1)
+        states, goal = states[..., counted, :], goal if goal.ndim == 1 else goal[counted]
+    return cost(states, goal if goal.ndim == 1 else xp.where(xp.isnan(goal), states, goal))
+
+
+def _cost_in(cost: Cost, states: Float[np.ndarray, "K H S"], situation: Situation) -> Float[np.ndarray, " K"]:
+    return np.asarray(cost_of(cost, states, situation.goal_ahead(states.shape[1]), situation.steps_left))
 
 
 def _ranked(costs: Float[np.ndarray, " K"], engine_rollouts: int) -> Scores:

@@ -29,26 +29,8 @@ def tracker(world: Imagined) -> Tracker:
     say in it, and then moved by the program.
     """
 
-    @jax.jit
-    def shown(observation: Float[Array, " O"]) -> Bool[Array, " S"]:
-        """Which fields of a state the observation determines; a slope that is not a number is one all the same."""
-        return (jax.jacfwd(world.read)(observation) != 0).any(axis=1)
-
-    @jax.jit
-    def follow(state: Float[Array, " S"], action: Float[Array, " A"], observation: Float[Array, " O"]) -> Float[Array, " S"]:
-        seen = world.read(observation)
-        visible = shown(observation)
-
-        def predicted(start: Float[Array, " S"]) -> Float[Array, " O"]:
-            return world.observe(world.step(start, action))
-
-        slope = jnp.where(visible, 0.0, jax.jacfwd(predicted)(state))
-        slope = jnp.where(jnp.abs(slope) > LEAST_INFLUENCE, slope, 0.0)
-        missing = observation - predicted(state)
-        moved = state + jnp.where(visible, 0.0, jnp.linalg.pinv(slope, rtol=1e-3) @ missing)
-        moved = jnp.where(jnp.isfinite(moved), moved, state)
-        return jnp.where(visible, seen, world.step(moved, action))
-
+    seen_fields = jax.jit(lambda observation: shown(world, observation))
+    follow = jax.jit(lambda state, action, observation: followed(world, state, action, observation))
     read = jax.jit(world.read)
 
     def cast(values: Any) -> Array:
@@ -58,8 +40,28 @@ def tracker(world: Imagined) -> Tracker:
         return np.asarray(read(cast(observation)))
 
     def following(state: Any, action: Any, observation: Any) -> Float[np.ndarray, " S"]:
-        if bool(shown(cast(observation)).all()):
+        if bool(seen_fields(cast(observation)).all()):
             return first(observation)
         return np.asarray(follow(cast(state), cast(action), cast(observation)))
 
     return Tracker(first, following)
+
+
+def shown(world: Imagined, observation: Float[Array, " O"]) -> Bool[Array, " S"]:
+    """Which fields of a state the observation determines; a slope that is not a number is one all the same."""
+    return (jax.jacfwd(world.read)(observation) != 0).any(axis=1)
+
+
+def followed(world: Imagined, state: Float[Array, " S"], action: Float[Array, " A"], observation: Float[Array, " O"]) -> Float[Array, " S"]:
+    """The state after an action that led to this observation, for JAX to trace."""
+    seen, visible = world.read(observation), shown(world, observation)
+
+    def predicted(start: Float[Array, " S"]) -> Float[Array, " O"]:
+        return world.observe(world.step(start, action))
+
+    slope = jnp.where(visible, 0.0, jax.jacfwd(predicted)(state))
+    slope = jnp.where(jnp.abs(slope) > LEAST_INFLUENCE, slope, 0.0)
+    missing = observation - predicted(state)
+    moved = state + jnp.where(visible, 0.0, jnp.linalg.pinv(slope, rtol=1e-3) @ missing)
+    moved = jnp.where(jnp.isfinite(moved), moved, state)
+    return jnp.where(visible, seen, world.step(moved, action))

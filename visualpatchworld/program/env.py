@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -34,9 +34,12 @@ class Imagined:
     has_end: bool
 
 
-def imagine(program: Program, backend: Backend = "jax", dtype: Any = None) -> Imagined:
-    """The program's functions; a program without a reward earns nothing, and one without an end never ends."""
-    model = program.bind_world(backend)
+def imagine(program: Program, backend: Backend = "jax", dtype: Any = None, constants: Mapping[str, Any] | None = None) -> Imagined:
+    """The program's functions, with these constants (numbers or traced values) in place of its own where they are given.
+
+    A program without a reward earns nothing, and one without an end never ends.
+    """
+    model = program.bind_world(backend, constants)
     array: Any = jnp if backend == "jax" else np
     dtype = dtype or (np.float32 if backend == "jax" else np.float64)
     fields: tuple[str, ...] = tuple(getattr(model.State, "_fields", ()))

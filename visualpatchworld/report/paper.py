@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.output import write_text
-from visualpatchworld.paper.figures import find_figures, make_figure, write_figure
+from visualpatchworld.paper.figures.draw import find_figures, make_figure, write_figure
 from visualpatchworld.paper.render import as_html
 from visualpatchworld.paper.results import NoResults, Results, read_results
 from visualpatchworld.paper.tables import find_tables, make_table

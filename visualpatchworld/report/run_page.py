@@ -13,12 +13,10 @@ from typing import Any
 from visualpatchworld.errors import VpwError
 from visualpatchworld.output import write_text
 from visualpatchworld.paper.induction_record import SettingsRecord
-from visualpatchworld.report.film import films_of
-from visualpatchworld.report.foreseen import error_charts, stretch, stretch_charts
-from visualpatchworld.report.moment import moment
 from visualpatchworld.report.page import REPORT, Written, render
+from visualpatchworld.report.pictures import films_of, moment
 from visualpatchworld.report.run import LARGEST_JSON, PROGRAM, NotSent, Run, read_run, sent
-from visualpatchworld.report.sections import coloured, constant_rows, evidence_of
+from visualpatchworld.report.sections import coloured, constant_rows, error_charts, evidence_of, stretch, stretch_charts
 from visualpatchworld.strict_json import from_json
 
 Section = Callable[[Run], Any]

@@ -18,9 +18,9 @@ from visualpatchworld.errors import BadTrace
 from visualpatchworld.input import read_bytes
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.tool.extractor import Extractor
-from visualpatchworld.scene.tool.part import Sighting
+from visualpatchworld.scene.tool.look import Sighting
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 
 SAME_PX = 8.0  # an object that is reported so near to a true one is that one
 LARGEST = 1e6  # number of a state that could be anywhere near a picture; what is larger is not known

@@ -16,11 +16,10 @@ from visualpatchworld.domain import Domain, Policy, find_domains
 from visualpatchworld.errors import VpwError
 from visualpatchworld.input import read_text
 from visualpatchworld.output import make_folder, write_text
-from visualpatchworld.scene.tool.calibration import Calibration, Recording, calibrate, parse_calibration
+from visualpatchworld.scene.tool.calibration import Calibration, Recording, calibrate, parse_calibration, sources
 from visualpatchworld.scene.tool.extractor import Extractor
-from visualpatchworld.scene.tool.motion import sources
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 
 SEED = 7000  # of the episodes to calibrate with; data that others collect has other seeds
 WANDERING_SEED = SEED + 1

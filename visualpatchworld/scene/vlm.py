@@ -18,7 +18,7 @@ from visualpatchworld.errors import BadGraph
 from visualpatchworld.llm.client import Client, Reply
 from visualpatchworld.scene.picture import as_data_url
 from visualpatchworld.scene.schema import Direction, Metadata, Pose, Relation, SceneGraph, SceneObject
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.strict_json import from_json
 
 NUM_TRIES = 3  # of which all but the first tell the model what was wrong with its answer

@@ -6,13 +6,12 @@ import math
 from pathlib import Path
 from typing import Any
 
-import h5py
-import hdf5plugin  # noqa: F401  registers Blosc with HDF5
 import numpy as np
 from jaxtyping import Float, Int
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace, VpwError
+from visualpatchworld.extras import h5py
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
 from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.episode import Episode, FramesInFile, Traces

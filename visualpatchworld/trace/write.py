@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import h5py
-import hdf5plugin
 import numpy as np
 
 from visualpatchworld import __version__
+from visualpatchworld.extras import h5py, hdf5plugin
 from visualpatchworld.output import writing
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Episode

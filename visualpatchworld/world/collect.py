@@ -86,7 +86,7 @@ def record(
             break
         observations.append(outcome.observation)
         rewards.append(outcome.reward)
-        done.append(action)
+        done.append(world.taken(action))
         terminated = outcome.terminated
         if outcome.terminated or outcome.truncated:
             break

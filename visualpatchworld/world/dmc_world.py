@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.errors import UnknownName
+from visualpatchworld.extras import dm_control, mujoco
 from visualpatchworld.world.flat import BadSpace, bounded, numbered
 from visualpatchworld.world.live import LiveWorld, Power
 from visualpatchworld.world.world import ActionSpace
@@ -43,7 +44,7 @@ class DmcWorld(LiveWorld):
         """The task that `dmc:DOMAIN/TASK` names."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on a machine without a display, of which no world needs one
-            from dm_control import suite
+            suite = dm_control.suite
 
         tasks = [f"{domain}/{task}" for domain, task in suite.ALL_TASKS]
         wanted = name.removeprefix(_PREFIX)
@@ -77,13 +78,11 @@ class DmcWorld(LiveWorld):
         return copy.copy(physics.data.ptr), parts, copy.deepcopy(self._task_numbers()), self._counts()
 
     def _load(self, inside: Any) -> None:
-        from mujoco import mj_copyData  # pyright: ignore[reportAttributeAccessIssue]
-
         data, parts, numbers, counts = inside
         physics = self.env.physics
         for name, values in parts.items():
             getattr(physics.model, name)[:] = values
-        mj_copyData(physics.data.ptr, physics.model.ptr, data)
+        mujoco.mj_copyData(physics.data.ptr, physics.model.ptr, data)  # pyright: ignore[reportAttributeAccessIssue]
         vars(self.env.task).update(copy.deepcopy(numbers))
         vars(self.env).update(counts)
 

@@ -15,6 +15,7 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.errors import BadState, VpwError
+from visualpatchworld.extras import mujoco
 from visualpatchworld.world.flat import action_space, field_names, flatten
 from visualpatchworld.world.live import LiveWorld, Power
 
@@ -52,6 +53,10 @@ class GymWorld(LiveWorld):
         if self.env.render_mode != "rgb_array":
             return super().render()
         return np.asarray(self.env.render())
+
+    def taken(self, action: Float[np.ndarray, " A"]) -> Float[np.ndarray, " A"]:
+        given = np.asarray(action, dtype=np.float64)
+        return given if self.action_space.kind == "discrete" else np.asarray(self._member(given), dtype=np.float64).reshape(-1)
 
     def _told_powers(self) -> frozenset[Power]:
         told = super()._told_powers()
@@ -110,10 +115,8 @@ class GymWorld(LiveWorld):
             vars(layer).clear()
             vars(layer).update({**values, **below})
         if data is not None:
-            from mujoco import mj_copyData  # pyright: ignore[reportAttributeAccessIssue]
-
             inner: Any = self.env.unwrapped
-            mj_copyData(inner.data, inner.model, data)
+            mujoco.mj_copyData(inner.data, inner.model, data)  # pyright: ignore[reportAttributeAccessIssue]
 
     # Places: positions and velocities of MuJoCo, or the numbers among the attributes that a step changes.
 

@@ -7,12 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-import h5py
-import hdf5plugin  # noqa: F401  registers Blosc with HDF5
 import numpy as np
 
 from visualpatchworld.domain import find_domains, load_domain
 from visualpatchworld.errors import BadTrace, UnknownName
+from visualpatchworld.extras import h5py
 from visualpatchworld.trace.read import EPISODE_LABELS, episode_lengths, read_traces
 from visualpatchworld.world.flat import identifier, numbered
 from visualpatchworld.world.log import Episode, Recording

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld.errors import BadTrace, UnknownName
+from visualpatchworld.extras import pyarrow
 from visualpatchworld.world.flat import identifier
 from visualpatchworld.world.log import Episode, Recording
 
@@ -69,13 +70,8 @@ def read_parquet(path: Path, columns: Columns = Columns()) -> Recording:
 def parquet_columns(path: Path) -> dict[str, np.ndarray]:
     """The columns of a Parquet file that hold numbers or labels."""
     try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import read_table
-    except ImportError:
-        raise BadTrace("Reading Parquet needs pyarrow: pip install pyarrow") from None
-    try:
-        table = read_table(path)
-    except (ArrowException, OSError):
+        table = pyarrow.parquet.read_table(path)
+    except (pyarrow.ArrowException, OSError):
         raise BadTrace(f"'{path}' can not be read; it is damaged or not a Parquet file.") from None
     found: dict[str, np.ndarray] = {}
     for name in table.column_names:

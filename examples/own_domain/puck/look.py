@@ -1,7 +1,6 @@
 """How the puck looks: a blue disc on white."""
 
-from visualpatchworld.scene.tool.look import Look
-from visualpatchworld.scene.tool.paint import Paint, Palette
+from visualpatchworld.scene.tool.look import Look, Paint, Palette
 from visualpatchworld.scene.tool.shape import Shape
 
 WHITE = (255, 255, 255)

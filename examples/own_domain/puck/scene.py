@@ -2,7 +2,7 @@
 
 from puck.simulator import STATE_SPACE, PuckConstants
 from visualpatchworld.scene.schema import Geometry, SceneObject
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.trace.layout import Column, TraceLayout
 
 

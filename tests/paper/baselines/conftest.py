@@ -15,7 +15,7 @@ from visualpatchworld.paper.baselines import study as study_module
 from visualpatchworld.paper.baselines.answer import Verdict, judge
 from visualpatchworld.paper.baselines.study import Study
 from visualpatchworld.paper.baselines.transitions import Transitions, transitions_of
-from visualpatchworld.trace.collect import collect
+from visualpatchworld.trace.episode import collect
 
 RIGHT = """Here it is:
 ```python

@@ -2,7 +2,7 @@
 
 from slider.simulator import RAIL_HALF_LENGTH_M, STATE_SPACE, SliderConstants
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.trace.layout import Column, TraceLayout
 
 

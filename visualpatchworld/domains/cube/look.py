@@ -2,8 +2,7 @@
 
 from visualpatchworld.scene.tool.box import Box
 from visualpatchworld.scene.tool.hand import Hand
-from visualpatchworld.scene.tool.look import Look
-from visualpatchworld.scene.tool.paint import Paint, Palette
+from visualpatchworld.scene.tool.look import Look, Paint, Palette
 
 # Everything is lit from one side, so that each paint goes from dark to bright.
 BLOCK = ((62, 20, 27), (88, 26, 34), (111, 31, 40), (132, 36, 46), (184, 53, 66), (211, 81, 101), (255, 98, 123))

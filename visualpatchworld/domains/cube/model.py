@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.extras import need
 from visualpatchworld.graphics import mujoco
 from visualpatchworld.simulator import Constants, constant
 
@@ -43,6 +44,7 @@ class CubeConstants(Constants):
 @functools.lru_cache(maxsize=8)
 def build_env(constants: CubeConstants) -> CubeEnv:
     """ogbench's environment with these constants, compiled, as it looks in upstream's pictures."""
+    need("mujoco")
     from ogbench.manipspace.envs.cube_env import CubeEnv  # here, because it imports MuJoCo and must find its graphics chosen
 
     env = CubeEnv(env_type="single", mode="data_collection", ob_type="pixels", pixel_transparent_arm=False, visualize_info=False)

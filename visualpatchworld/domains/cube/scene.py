@@ -2,7 +2,7 @@
 
 from visualpatchworld.domains.cube.simulator import STATE_SPACE, CubeConstants
 from visualpatchworld.scene.schema import Geometry, SceneObject
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.trace.layout import Column, TraceLayout
 
 

@@ -41,7 +41,7 @@ def cost(states: Any, goal: Any) -> Any:
     The hand comes from above, turned along the block's sides, and stays open until the block lies between its fingers.
     """
     after = states[..., -1, :]
-    way = _length(after[..., BLOCK] - goal[BLOCK])
+    way = _length((states - goal)[..., -1, BLOCK])
     from_block = after[..., EFFECTOR] - after[..., BLOCK]
     aside, above = _length(from_block[..., 0:2]), from_block[..., 2]
     above_funnel = abs(above - (FUNNEL_SLOPE * (aside - FUNNEL_M)).clip(0.0, HOVER_M))
@@ -54,5 +54,17 @@ def _length(vectors: Any) -> Any:
     return (vectors**2).sum(-1) ** 0.5
 
 
+def block_distance(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """The block's distance from its goal, in success radii."""
+    return block_m(state, goal) / SUCCESS_M
+
+
+def grasp_cost(states: Any, goal: Any) -> Any:
+    """What is left to do in the end, in success radii."""
+    return cost(states, goal) / SUCCESS_M
+
+
 METRICS = {"block_match": block_match}
 QUANTITIES = {"effector_m": effector_m, "block_m": block_m}
+GOAL_DISTANCES = {"block_match": block_distance}
+GOAL_COSTS = {"block_match": grasp_cost}

@@ -1,7 +1,6 @@
 """How PushT looks: a blue disc and a slate gray block on a white table, gray walls, the goal in green."""
 
-from visualpatchworld.scene.tool.look import Look
-from visualpatchworld.scene.tool.paint import Paint, Palette
+from visualpatchworld.scene.tool.look import Look, Paint, Palette
 from visualpatchworld.scene.tool.shape import Shape
 from visualpatchworld.scene.tool.walls import Walls
 

@@ -2,7 +2,7 @@
 
 from visualpatchworld.domains.pusht.simulator import STATE_SPACE, WALL_RADIUS_PX, WALLS_PX, PushTConstants, block_boxes, disc_radius
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.trace.layout import Column, TraceLayout
 
 

@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-import cv2
 import numpy as np
-import pymunk
 from jaxtyping import Float, UInt8
 
 from visualpatchworld import engine_pool
 from visualpatchworld.domains.pusht import task
+from visualpatchworld.extras import cv2, pymunk
 from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
 

@@ -37,5 +37,21 @@ def cost(states: Any, goal: Any) -> Any:
     return (away + turned).min(-1)
 
 
+def pose_distance(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """How far a pose is from its goal, in success radii: the larger one of distance and turn."""
+    return np.maximum(np.linalg.norm(state[..., 0:4] - goal[..., 0:4], axis=-1) / SUCCESS_PX, angle_rad(state, goal) / SUCCESS_RAD)
+
+
+def pose_cost(states: Any, goal: Any) -> Any:
+    """The least that a future ever lacks of its goal, in success radii; far away the block comes first, nearby the agent counts in full."""
+    lack = states - goal
+    agent, block = (lack[..., 0:2] ** 2).sum(-1) / SUCCESS_PX**2, (lack[..., 2:4] ** 2).sum(-1) / SUCCESS_PX**2
+    turned = abs((lack[..., 4] + np.pi) % (2 * np.pi) - np.pi) / SUCCESS_RAD
+    distance, progress = (agent + block) ** 0.5, block**0.5 + AGENT_WEIGHT * agent**0.5 + turned
+    return ((distance + progress + abs(distance - progress)) / 2).min(-1)  # the larger of the two
+
+
 METRICS = {"pose_match": pose_match}
 QUANTITIES = {"agent_px": agent_px, "block_px": block_px, "angle_rad": angle_rad}
+GOAL_DISTANCES = {"pose_match": pose_distance}
+GOAL_COSTS = {"pose_match": pose_cost}

@@ -1,8 +1,7 @@
 """How Reacher looks: yellow links from a light blue base to an orange fingertip, over a dark blue floor."""
 
 from visualpatchworld.scene.tool.chain import Chain
-from visualpatchworld.scene.tool.look import Look
-from visualpatchworld.scene.tool.paint import Paint, Palette
+from visualpatchworld.scene.tool.look import Look, Paint, Palette
 
 # Links and fingertip are lit, so that each goes from dark edges to a bright middle; the last shades of each are cut off by strong light.
 LINK = (

@@ -4,7 +4,7 @@ from typing import Any
 
 from visualpatchworld.domains.reacher.simulator import JOINTS, LINK_RADIUS_M, ReacherConstants, lengths, state_space
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.trace.layout import Column, TraceLayout
 
 

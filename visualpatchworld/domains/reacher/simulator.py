@@ -16,7 +16,7 @@ from jaxtyping import Float, UInt8
 
 from visualpatchworld.domains.reacher import task
 from visualpatchworld.errors import BadConstant
-from visualpatchworld.graphics import Camera, Rollout, mujoco
+from visualpatchworld.graphics import Camera, mujoco
 from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
 
@@ -132,9 +132,9 @@ class Reacher(Simulator):
 
 
 @functools.cache
-def _threads() -> Rollout:
+def _threads() -> mujoco.rollout.Rollout:
     """Threads that start at the first rollout and live on, for every Reacher of this process."""
-    return Rollout(nthread=NUM_THREADS)
+    return mujoco.rollout.Rollout(nthread=NUM_THREADS)
 
 
 def build_model(constants: ReacherConstants) -> mujoco.MjModel:

@@ -1,7 +1,6 @@
 """How Two-room looks: a red dot that fades, black lines for the border and for the wall with its door."""
 
-from visualpatchworld.scene.tool.look import Look
-from visualpatchworld.scene.tool.paint import Paint, Palette
+from visualpatchworld.scene.tool.look import Look, Paint, Palette
 from visualpatchworld.scene.tool.shape import Shape
 from visualpatchworld.scene.tool.walls import Walls
 

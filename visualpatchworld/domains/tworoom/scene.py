@@ -2,7 +2,7 @@
 
 from visualpatchworld.domains.tworoom.simulator import SIZE_PX, STATE_SPACE, TwoRoomConstants, walls
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.trace.layout import Column, TraceLayout
 
 

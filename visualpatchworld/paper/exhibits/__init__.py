@@ -1,9 +1,8 @@
-"""One module per kind of exhibit, found by looking; each has `measure(subject) -> Measured`, and says `OF` what it is measured."""
+"""Exhibits by their kinds: what is measured of a subject and is no cell."""
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from typing import TYPE_CHECKING
 
 from visualpatchworld.errors import UnknownName
@@ -16,18 +15,27 @@ if TYPE_CHECKING:  # reading exhibits needs nothing that measures
 __all__ = ["Exhibit", "find_exhibits", "measure_exhibit", "read_exhibits", "write_exhibit"]
 
 
+# Of what a kind is measured: of a `program`, or of the `tool` path, which needs none; and the module that measures it.
+KINDS = {
+    "audit": ("tool", "perception"),
+    "motion": ("program", "prediction"),
+    "rollout": ("program", "prediction"),
+    "smoothness": ("program", "smoothness"),
+    "transition": ("program", "prediction"),
+}
+
+
 def find_exhibits() -> dict[str, str]:
-    """Every kind of exhibit that can be measured, and of what: of a `program`, or of the `tool` path, which needs none."""
-    names = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
-    return {name: importlib.import_module(f"{__name__}.{name}").OF for name in names}
+    """Every kind of exhibit that can be measured, and of what."""
+    return {kind: of for kind, (of, _) in KINDS.items()}
 
 
 def measure_exhibit(kind: str, subject: Subject) -> Exhibit:
     """Measure one exhibit; nothing is written."""
-    found = find_exhibits()
-    if kind not in found:
-        raise UnknownName("exhibit", kind, found)
-    measured = importlib.import_module(f"{__name__}.{kind}").measure(subject)
+    if kind not in KINDS:
+        raise UnknownName("exhibit", kind, KINDS)
+    # Imported here: whoever only reads exhibits needs nothing that measures.
+    measured = getattr(importlib.import_module(f"{__name__}.{KINDS[kind][1]}"), f"measure_{kind}")(subject)
     return Exhibit(
         kind=kind,
         domain=subject.domain.name,

@@ -7,14 +7,13 @@ from jaxtyping import Float
 
 from visualpatchworld.induction.windows import Windows
 from visualpatchworld.paper.exhibit import Measured, Subject, plain
-from visualpatchworld.paper.exhibits._foresight import foresight
+from visualpatchworld.paper.exhibits.prediction import foresight
 from visualpatchworld.paper.results import OFFSET
 from visualpatchworld.paper.suite import MAIN_SEED
 from visualpatchworld.paper.task import draw_tasks
 from visualpatchworld.plan.observer import Task
 from visualpatchworld.simulator import Simulator
 
-OF = "program"
 SIDE, COARSE_SIDE = 41, 9  # actions along each side of the grid, and of the one that a start is chosen with
 MOST_AXES = 2  # numbers of the action that are varied; the others are 0
 NUM_TASKS = 50
@@ -24,7 +23,7 @@ FLAT = 1e-6  # of the engine's range: smaller differences of neighbours are none
 Grid = Float[np.ndarray, "K H A"]
 
 
-def measure(subject: Subject) -> Measured:
+def measure_smoothness(subject: Subject) -> Measured:
     """Costs over a grid of actions, each held for a whole plan, from the task start whose engine landscape has the steepest step."""
     domain = subject.domain
     axes, horizon = min(MOST_AXES, domain.layout.action.width), domain.planner.horizon

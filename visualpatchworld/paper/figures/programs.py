@@ -1,4 +1,4 @@
-"""Programs beside the world they are about: a picture, one transition, and the heart of the program's text."""
+"""Programs and how they were chosen: forms against experiments, and a program with a transition it predicts."""
 
 from __future__ import annotations
 
@@ -7,21 +7,71 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
+from visualpatchworld.domain import load_domain
 from visualpatchworld.paper.exhibits import Exhibit
-from visualpatchworld.paper.figures._style import BLUE, VERMILION, WIDTH_IN, domain_order, nothing
+from visualpatchworld.paper.figures.style import BLUE, ORANGE, VERMILION, WIDTH_IN, domain_order, nothing
+from visualpatchworld.paper.induction_record import InductionRecord
 from visualpatchworld.paper.results import Results
 
-TITLE = "Programs, with the picture and one transition that they foresee"
+NOT_TRIED, REFUTED, EXPLAINED = 0, 1, 2
+VALUES = {None: NOT_TRIED, False: REFUTED, True: EXPLAINED}
+COLORS = ("#eeeeee", ORANGE, BLUE)
+MEANINGS = ("not tried: set aside before", "refuted", "explained")
+
+
+def evidence_figure(results: Results) -> Figure:
+    """One heat map per domain: candidates from top to bottom, the chosen one first, experiments from left to right."""
+    chosen = [induction for induction in results.inductions if induction.candidates and induction.candidates[0].verdicts]
+    inductions = {name: next(item for item in chosen if item.domain == name) for name in domain_order([item.domain for item in chosen])}
+    if not inductions:
+        raise nothing(results, "induction", f"vpw bench main --out {results.out}")
+    heights = [len(induction.candidates) + 3 for induction in inductions.values()]
+    drawn = Figure(figsize=(WIDTH_IN, 0.24 * sum(heights) + 0.5), layout="constrained")
+    grid = drawn.add_gridspec(len(inductions), 1, height_ratios=heights)
+    for row, induction in enumerate(inductions.values()):
+        _draw_evidence(drawn.add_subplot(grid[row]), induction)
+    patches = [Patch(color=color, label=meaning) for color, meaning in zip(COLORS, MEANINGS, strict=True)]
+    drawn.legend(handles=patches, loc="outside lower center", ncols=3)
+    return drawn
+
+
+def verdicts(induction: InductionRecord) -> tuple[np.ndarray, list[str]]:
+    """Candidates by experiments, and the experiments' names."""
+    probes = [verdict.probe for verdict in induction.candidates[0].verdicts]
+    rows = [{verdict.probe: verdict.explained for verdict in row.verdicts} for row in induction.candidates]
+    return np.array([[VALUES[row.get(name)] for name in probes] for row in rows]), probes
+
+
+def _draw_evidence(axis: Axes, induction: InductionRecord) -> None:
+    values, probes = verdicts(induction)
+    axis.pcolormesh(values, cmap=ListedColormap(COLORS), vmin=NOT_TRIED, vmax=EXPLAINED, edgecolors="white", linewidth=1.5)
+    axis.invert_yaxis()
+    axis.set_yticks(np.arange(len(values)) + 0.5, [row.sketch.replace("+", " + ") for row in induction.candidates])
+    axis.get_yticklabels()[0].set_fontweight("bold")
+    asked: dict[str, list[int]] = {}
+    for i, verdict in enumerate(induction.candidates[0].verdicts):
+        asked.setdefault(verdict.asks, []).append(i)
+    axis.set_xticks([float(np.mean(where)) + 0.5 for where in asked.values()], [f"{name} ({len(where)})" for name, where in asked.items()])
+    axis.tick_params(length=0, labelsize=9)
+    axis.grid(False)
+    axis.spines[:].set_visible(False)
+    axis.vlines([where[0] for where in list(asked.values())[1:]], 0, len(values), color="black", linewidth=1.5)
+    axis.set_title(f"{load_domain(induction.domain).title}: {len(probes)} experiments, by what they ask", loc="right")
+
+
 MOST_LINES = 24
 TEXT_COLUMNS, NOTE_COLUMNS = 100, 66  # of the excerpt, and of what stands beside the picture
 FONT = {"family": "DejaVu Sans Mono", "fontsize": 7.6, "va": "top", "linespacing": 1.25}
 LINE_IN, PICTURE_IN, TITLE_IN, GAP_IN, MARGIN_IN = 0.138, 2.0, 0.28, 0.12, 0.08
 
 
-def figure(results: Results) -> Figure:
+def programs_figure(results: Results) -> Figure:
     """One block per place: where things are and go, what the program foresaw, and below what its `step` says."""
     exhibits = [exhibit for exhibit in results.exhibits_of("transition") if exhibit.method == "vpw"]
     if not exhibits:
@@ -35,7 +85,7 @@ def figure(results: Results) -> Figure:
     # Laid out by hand: text has no size that an automatic layout would know of.
     down_in = 0.0
     for exhibit, text, top_in, height_in in zip(exhibits, texts, tops_in, heights_in, strict=True):
-        _draw(drawn, exhibit, text, down_in, top_in)
+        _draw_programs(drawn, exhibit, text, down_in, top_in)
         down_in += height_in
     return drawn
 
@@ -44,7 +94,7 @@ def _text_in(text: str) -> float:
     return LINE_IN * (text.count("\n") + 1)
 
 
-def _draw(drawn: Figure, exhibit: Exhibit, text: str, down_in: float, top_in: float) -> None:
+def _draw_programs(drawn: Figure, exhibit: Exhibit, text: str, down_in: float, top_in: float) -> None:
     width_in, height_in = drawn.get_size_inches()
     left, picture_in = MARGIN_IN / width_in, down_in + TITLE_IN
 

@@ -1,19 +1,47 @@
-"""One module per kind of table, found by looking; which ids there are is said by the quoted figures that a kind shows beside ours."""
+"""Tables by their ids; which ids there are is said by the quoted figures that a kind of table shows beside ours."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from collections.abc import Callable, Mapping
 
 from visualpatchworld.errors import UnknownName
 from visualpatchworld.paper.results import Results
 from visualpatchworld.paper.table import Quoted, Table, load_quoted
+from visualpatchworld.paper.tables.analyses import cases_table, landscape_table, perception_table, smoothness_table
+from visualpatchworld.paper.tables.planning import (
+    hybrid_cost_table,
+    ladder_table,
+    main_table,
+    metrics_table,
+    multiseed_table,
+    sim_assist_table,
+)
+from visualpatchworld.paper.tables.programs import ablation_table, cwmb_table, envs_table, induction_table
+from visualpatchworld.paper.tables.worlds import real_table, worlds_table
+
+KINDS: Mapping[str, Callable[[Results, Quoted], Table]] = {
+    "ablation": ablation_table,
+    "cases": cases_table,
+    "cwmb": cwmb_table,
+    "envs": envs_table,
+    "hybrid_cost": hybrid_cost_table,
+    "induction": induction_table,
+    "ladder": ladder_table,
+    "landscape": landscape_table,
+    "main": main_table,
+    "metrics": metrics_table,
+    "multiseed": multiseed_table,
+    "perception": perception_table,
+    "real": real_table,
+    "sim_assist": sim_assist_table,
+    "smoothness": smoothness_table,
+    "worlds": worlds_table,
+}
 
 
 def find_tables() -> dict[str, Quoted]:
     """Every table that can be made, by its id."""
-    kinds = {module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")}
-    return {name: quoted for name, quoted in load_quoted().items() if quoted.kind in kinds}
+    return {name: quoted for name, quoted in load_quoted().items() if quoted.kind in KINDS}
 
 
 def make_table(name: str, results: Results) -> Table:
@@ -21,4 +49,4 @@ def make_table(name: str, results: Results) -> Table:
     found = find_tables()
     if name not in found:
         raise UnknownName("table", name, found)
-    return importlib.import_module(f"{__name__}.{found[name].kind}").table(results, found[name])
+    return KINDS[found[name].kind](results, found[name])

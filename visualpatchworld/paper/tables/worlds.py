@@ -1,4 +1,4 @@
-"""From a world to a program: what was found in every world, how long it stays right, and what planning with it earns."""
+"""Tables of programs that were found with nothing given: of worlds, and of real machines from their logs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from visualpatchworld.paper.results import Results
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
-from visualpatchworld.paper.tables._lines import error_at, figure, read_lines
+from visualpatchworld.paper.tables.parts import error_at, figure, read_lines
 
-COMMAND = "python benchmarks/worlds.py"
+WORLDS_COMMAND = "python benchmarks/worlds.py"
 
 
-def table(results: Results, quoted: Quoted) -> Table:
+def worlds_table(results: Results, quoted: Quoted) -> Table:
     """A row per world and seed; worlds in which nothing was found stay in the table."""
-    lines = read_lines(results, "worlds", COMMAND)
+    lines = read_lines(results, "worlds", WORLDS_COMMAND)
     plans = {(plan["name"], plan["seed"]): plan for plan in read_lines(results, "plans")}
     seeds = {line["seed"] for line in lines}
-    rows = [_row(line, plans.get((line["name"], line["seed"]), {}), quoted, several=len(seeds) > 1) for line in lines]
+    rows = [_worlds_row(line, plans.get((line["name"], line["seed"]), {}), quoted, several=len(seeds) > 1) for line in lines]
     return Table(
         id=quoted.id,
         title="Programs of worlds, nothing given but the world",
@@ -35,7 +35,7 @@ def table(results: Results, quoted: Quoted) -> Table:
     )
 
 
-def _row(line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted, *, several: bool) -> tuple[Entry, ...]:
+def _worlds_row(line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted, *, several: bool) -> tuple[Entry, ...]:
     name = line["name"]
     told = quoted.row(name=name)
     title = words(f"{name}, seed {line['seed']}" if several else name)
@@ -78,5 +78,48 @@ def _notes(lines: Sequence[Mapping[str, Any]], plans: Mapping[Any, Any], quoted:
     notes += [f"{name}, planning: {plan['failed']}" for (name, _), plan in plans.items() if not plan["ok"]]
     notes += dict.fromkeys(line["sindy"]["why"] for line in lines if line["ok"] and "why" in line["sindy"])
     if any((line["name"], line["seed"]) not in plans for line in lines):
-        notes.append(f"'-' was not measured; `{COMMAND}` computes errors, `{COMMAND} --plan` returns.")
+        notes.append(f"'-' was not measured; `{WORLDS_COMMAND}` computes errors, `{WORLDS_COMMAND} --plan` returns.")
     return [*notes, quoted.note]
+
+
+REAL_COMMAND = "python benchmarks/real.py"
+
+
+def real_table(results: Results, quoted: Quoted) -> Table:
+    """A row per log and reading of its input."""
+    lines = read_lines(results, "real", REAL_COMMAND)
+    return Table(
+        id=quoted.id,
+        title="Programs of real machines from their logs: root mean square error of free simulation",
+        columns=(
+            Column("log", words=True),
+            Column("form", words=True),
+            *map(Column, ("constants", "CPU s", "error", "linear model", "over a second", "linear, over a second")),
+            Column("unit", words=True),
+            Column("published (quoted)", words=True),
+        ),
+        sections=(Section("Measured, with published figures in a column of their own", tuple(_real_row(line, quoted) for line in lines)),),
+        notes=(
+            *(f"{line['name']}: {line['test']}; {line['why'].rstrip('.')}." for line in lines),
+            *(f"{line['name']}: {_constants(line)}" for line in lines),
+            "'diverges': a plant that integrates its input leaves every range when simulated for long; over a second it can be judged.",
+            quoted.note,
+        ),
+        measured=tuple(lines),
+    )
+
+
+def _real_row(line: Mapping[str, Any], quoted: Quoted) -> tuple[Entry, ...]:
+    errors = " / ".join("diverges" if value is None else f"{value:.3g}" for value in line["rmse"])
+    others = [figure(line.get(key), 3) for key in ("linear_rmse", "rmse_of_seconds", "linear_rmse_of_seconds")]
+    told = quoted.row(log=line["log"])
+    known = (Entry(str(len(line["constants"]))), Entry(number(line["cpu_seconds"])), Entry(errors), *others)
+    return (words(line["name"]), words(line["form"]), *known, words(line["unit"]), quote(told.get("told", MISSING)))
+
+
+def _constants(line: Mapping[str, Any]) -> str:
+    parts = [
+        f"{name} = {row['value']:.6g}" + (f" +- {row['stderr']:.1g}" if row["stderr"] is not None else "")
+        for name, row in line["constants"].items()
+    ]
+    return ", ".join(parts) + "."

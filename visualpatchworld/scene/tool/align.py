@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import cv2
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.extras import cv2
 from visualpatchworld.scene.tool.camera import Camera
 
 ROUGH_STEPS, FINE_STEPS = 2, 8

@@ -11,13 +11,9 @@ from jaxtyping import Float, UInt8
 
 from visualpatchworld.errors import BadGraph, BadPicture
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
-from visualpatchworld.scene.state import StateSpace, place_numbers
-from visualpatchworld.scene.template import SceneTemplate
-from visualpatchworld.scene.tool.calibration import Calibration, unturned
-from visualpatchworld.scene.tool.look import Look
-from visualpatchworld.scene.tool.motion import sources
-from visualpatchworld.scene.tool.part import Sighting
-from visualpatchworld.scene.tool.sight import look_at
+from visualpatchworld.scene.state import SceneTemplate, StateSpace, place_numbers
+from visualpatchworld.scene.tool.calibration import Calibration, sources, unturned
+from visualpatchworld.scene.tool.look import Look, Sighting, look_at
 
 STILL = 2.0  # times the reading error: what changes less from frame to frame rests, and its readings are averaged
 MOST_AVERAGED = 5

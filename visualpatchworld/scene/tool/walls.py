@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
 from visualpatchworld.scene.tool.camera import Camera
-from visualpatchworld.scene.tool.part import Masks, Measures, Numbers, Part, Sighting
+from visualpatchworld.scene.tool.look import Masks, Measures, Numbers, Part, Sighting
 
 LEAST_SHARE = 0.3  # of the strongest line: less is no line
 SMALLEST_DOOR_PX = 4

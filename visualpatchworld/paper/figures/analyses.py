@@ -1,0 +1,191 @@
+"""Rollouts, motion, landscapes of costs and perception, drawn from what was measured of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.lines import Line2D
+
+from visualpatchworld.paper.exhibits import Exhibit
+from visualpatchworld.paper.figures.style import BLACK, BLUE, VERMILION, WIDTH_IN, domain_order, methods_of, nothing, panels, shared_legend
+from visualpatchworld.paper.results import Results
+from visualpatchworld.paper.table import load_quoted
+
+EXACT = 1e-9  # below this the scale is linear, so that 0 has a place
+POWERS = range(-9, 10, 3)
+
+
+def rollout_error_figure(results: Results) -> Figure:
+    """One panel per place and quantity: every method's median, and of ours the mean, too, which a few bad rollouts may lift far above."""
+    exhibits = results.exhibits_of("rollout")
+    if not exhibits:
+        raise nothing(results, "rollouts", f"vpw exhibit rollout DOMAIN --results {results.out}")
+    looks = methods_of(exhibits)
+    places = [
+        (source, quantity, [item for item in exhibits if item.source == source and quantity in item.data["rollout_error"]])
+        for domain in domain_order([exhibit.domain for exhibit in exhibits])
+        for source in dict.fromkeys(exhibit.source for exhibit in exhibits if exhibit.domain == domain)
+        for quantity in next(exhibit for exhibit in exhibits if exhibit.source == source).data["rollout_error"]
+    ]
+    drawn, axes = panels(len(places), height_in=2.2)
+    for axis, (_, quantity, shown) in zip(axes, places, strict=True):
+        _draw_rollout_error(axis, quantity, sorted(shown, key=lambda exhibit: list(looks).index(exhibit.method)), looks)
+    for axis in axes[-2:]:
+        axis.set_xlabel("steps ahead")
+    shared_legend(drawn, axes)
+    return drawn
+
+
+def _draw_rollout_error(axis: Axes, quantity: str, exhibits: Sequence[Exhibit], looks: dict[str, dict]) -> None:
+    axis.set_title(f"{exhibits[0].title}: {quantity}")
+    for exhibit in exhibits:
+        errors, look = exhibit.data["rollout_error"][quantity], looks[exhibit.method]
+        steps = range(1, exhibit.data["horizon"] + 1)
+        known = {name: [float("nan") if value is None else value for value in errors[name]] for name in ("median", "mean", "p90")}
+        axis.plot(steps, known["median"], **{**look, "label": f"{look['label']}, median"})
+        if exhibit is exhibits[0]:
+            for name, title, dashes in (("p90", "90th percentile", ":"), ("mean", "mean", "--")):
+                axis.plot(steps, known[name], color=look["color"], linewidth=1.0, linestyle=dashes, label=f"{look['label']}, {title}")
+    axis.set_yscale("symlog", linthresh=EXACT, linscale=0.5)
+    highest = max(axis.get_ylim()[1], 1.0)
+    axis.set_ylim(0, highest)
+    axis.set_yticks([0, *(10.0**power for power in POWERS if 10.0**power <= highest)], minor=False)
+    axis.minorticks_off()
+    axis.set_xlim(1, exhibits[0].data["horizon"])
+
+
+MOST = 1.6  # of the true way: a program that jumps leaves the panel
+
+
+def block_motion_figure(results: Results) -> Figure:
+    """One panel per place in which something is pushed: the way so far, foreseen one step at a time by each method, and true."""
+    quantities = load_quoted()["cases"].data["motion_quantities"]
+    exhibits = [exhibit for exhibit in results.exhibits_of("motion") if quantities.get(exhibit.domain) in exhibit.data["motion"]]
+    if not exhibits:
+        raise nothing(results, "motion", f"vpw exhibit motion DOMAIN --results {results.out}")
+    looks = methods_of(exhibits)
+    order = domain_order([exhibit.domain for exhibit in exhibits])
+    sources = dict.fromkeys((exhibit.domain, exhibit.source) for exhibit in sorted(exhibits, key=lambda item: order.index(item.domain)))
+    drawn, axes = panels(len(sources), height_in=3.2)
+    for axis, (domain, source) in zip(axes, sources, strict=True):
+        quantity = quantities[domain]
+        shown = {exhibit.method: exhibit for exhibit in exhibits if exhibit.source == source}
+        first = next(iter(shown.values()))
+        axis.set_title(f"{first.title}: {quantity}")
+        true = list(accumulate(first.data["motion"][quantity]["true"]))
+        axis.plot(range(1, len(true) + 1), true, color=BLACK, linewidth=5, alpha=0.25, label="true")
+        for method, look in looks.items():
+            if method in shown:
+                way = list(accumulate(value or 0.0 for value in shown[method].data["motion"][quantity]["predicted"]))
+                axis.plot(range(1, len(way) + 1), way, **look)
+        axis.set_ylim(0, min(axis.get_ylim()[1], MOST * true[-1]))
+        axis.set_xlabel(f"step of episode {first.data['motion'][quantity]['episode']}")
+        axis.set_ylabel("moved so far")
+    shared_legend(drawn, axes)
+    return drawn
+
+
+COLORS = "viridis"
+AXES = ("first action", "second action")
+
+
+def landscape_figure(results: Results) -> Figure:
+    """One row per place: the engine's costs over a grid of actions, the program's, and both along the line with the steepest step."""
+    exhibits = [exhibit for exhibit in results.exhibits_of("smoothness") if exhibit.method == "vpw"]
+    if not exhibits:
+        raise nothing(results, "scoring landscapes", f"vpw exhibit smoothness DOMAIN --results {results.out}")
+    order = domain_order([exhibit.domain for exhibit in exhibits])
+    exhibits = sorted(exhibits, key=lambda exhibit: order.index(exhibit.domain))
+    drawn = Figure(figsize=(WIDTH_IN, 2.6 * len(exhibits) + 0.3), layout="constrained")
+    for part, exhibit in zip(drawn.subfigures(len(exhibits), 1, squeeze=False)[:, 0], exhibits, strict=True):
+        _draw_row(part, exhibit)
+    return drawn
+
+
+def _draw_row(part: SubFigure, exhibit: Exhibit) -> None:
+    engine, program = normalised(exhibit)
+    agreement = f"{100 * exhibit.data['merit']['agreement']:.1f} % of neighbours in the engine's order"
+    part.suptitle(f"{exhibit.title}: {agreement}", x=0.01, ha="left", fontsize=11, fontweight="bold")
+    action = np.array(exhibit.data["action"])
+    if engine.ndim == 1:
+        _draw_cut(part.subplots(), action, engine, program, "action")
+        return
+    axes = part.subplots(1, 3, width_ratios=(1, 1, 1.1))
+    along, line = steepest_line(engine)
+    for axis, costs, title in ((axes[0], engine, "engine, dark is cheap"), (axes[1], program, "program")):
+        axis.imshow(costs.T, origin="lower", extent=(-1, 1, -1, 1), vmin=0, vmax=1, cmap=COLORS, aspect="equal", interpolation="nearest")
+        draw_line = axis.axhline if along == 0 else axis.axvline
+        draw_line(action[line], color="white", linestyle="--", linewidth=1)
+        axis.set_title(title, fontweight="normal")
+        axis.grid(False)
+        axis.set_xticks((-1, 0, 1))
+        axis.set_yticks((-1, 0, 1))
+        axis.set_xlabel(AXES[0])
+    axes[0].set_ylabel(AXES[1])
+    _draw_cut(axes[2], action, np.take(engine, line, axis=1 - along), np.take(program, line, axis=1 - along), AXES[along])
+
+
+def _draw_cut(axis: Axes, action: np.ndarray, engine: np.ndarray, program: np.ndarray, label: str) -> None:
+    axis.plot(action, engine, color=BLACK, linewidth=5, alpha=0.25, label="engine")
+    axis.plot(action, program, color=BLUE, label="program")
+    axis.set_title("cost, dashed line", fontweight="normal")
+    axis.set_ylim(-0.05, 1.05)
+    axis.set_xticks((-1, 0, 1))
+    axis.set_xlabel(label)
+    axis.legend(loc="best", handlelength=1.2)
+
+
+def normalised(exhibit: Exhibit) -> tuple[np.ndarray, np.ndarray]:
+    """Costs of engine and program in units of the engine's range."""
+    engine, program = (np.array(exhibit.data[name], dtype=float) for name in ("engine", "program"))
+    low, size = engine.min(), np.ptp(engine) or 1.0
+    return (engine - low) / size, (program - low) / size
+
+
+def steepest_line(engine: np.ndarray) -> tuple[int, int]:
+    """Along which number of the action the engine's costs have their largest step, and at which value of the other."""
+    steps = [np.abs(np.diff(engine, axis=axis)).max(axis=axis) for axis in (0, 1)]
+    along = int(np.argmax([step.max() for step in steps]))
+    return along, int(steps[along].argmax())
+
+
+MOST_ERRORS = 3  # in a title; the table has all
+LOOKS = {"oracle": {"color": BLUE, "linewidth": 3.5, "alpha": 0.6}, "tool": {"color": VERMILION, "linewidth": 1.3}}
+
+
+def perception_figure(results: Results) -> Figure:
+    """One row of pictures per place, with the errors of its audit above them."""
+    audits = [exhibit for exhibit in results.exhibits_of("audit") if exhibit.pictures]
+    if not audits:
+        raise nothing(results, "audits", f"vpw exhibit audit DOMAIN --results {results.out}")
+    order = domain_order([audit.domain for audit in audits])
+    audits = sorted(audits, key=lambda audit: order.index(audit.domain))
+    columns = max(len(audit.pictures) for audit in audits)
+    side = WIDTH_IN / columns
+    drawn = Figure(figsize=(WIDTH_IN, (side + 0.35) * len(audits) + 0.4), layout="constrained")
+    for part, audit in zip(drawn.subfigures(len(audits), 1, squeeze=False)[:, 0], audits, strict=True):
+        errors = ", ".join(f"{name} {error:.2g}" for name, error in list(audit.data["rmse"].items())[:MOST_ERRORS])
+        part.suptitle(f"{audit.title}: RMSE {errors}", x=0.01, ha="left", fontsize=10, fontweight="bold")
+        axes = part.subplots(1, columns, squeeze=False)[0]
+        for axis, name in zip(axes, audit.pictures, strict=False):
+            _draw_perception(axis, audit, name)
+        for axis in axes[len(audit.pictures) :]:
+            axis.set_axis_off()
+    drawn.legend(handles=[Line2D([], [], label=name, **look) for name, look in LOOKS.items()], loc="outside lower center", ncols=2)
+    return drawn
+
+
+def _draw_perception(axis: Axes, audit: Exhibit, name: str) -> None:
+    picture = audit.pictures[name]
+    axis.imshow(picture, interpolation="nearest")
+    for path, look in LOOKS.items():
+        for lines in audit.data["looks"][name][path].values():
+            for line in lines:
+                axis.plot(*np.array(line, dtype=float).T, **look)
+    axis.set_xlim(-0.5, picture.shape[1] - 0.5)
+    axis.set_ylim(picture.shape[0] - 0.5, -0.5)
+    axis.set_axis_off()

@@ -1,0 +1,298 @@
+"""Tables of what is measured but is no cell: how far rollouts stray, landscapes of costs, perception."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from statistics import mean
+from typing import Any
+
+from visualpatchworld.domain import load_domain
+from visualpatchworld.paper.cell import Observe, Score
+from visualpatchworld.paper.exhibits import Exhibit
+from visualpatchworld.paper.results import Place, Query, Results, condition_title, find, places
+from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
+from visualpatchworld.paper.tables.parts import notes, records, require
+from visualpatchworld.scene.audit import SAME_PX
+
+OURS = "vpw"
+
+
+def cases_table(results: Results, quoted: Quoted) -> Table:
+    """Every method with an exhibit of either case, with its success in both domains; the paper's figures below ours."""
+    if not results.exhibits:
+        require(results)
+    open_loop, motion = quoted.data["open_loop"], quoted.data["motion"]
+    cases = {case["domain"]: case for case in (open_loop, motion)}
+    place_of = {place.domain.name: place for place in places(results, list(cases)) if place.first and place.domain.name in cases}
+    strays, moves = (_by_method(results, kind, place_of[case["domain"]]) for kind, case in (("rollout", open_loop), ("motion", motion)))
+    titles = {row["baseline"]: row["method"] for row in quoted.rows if row["baseline"]}
+    methods = sorted({*strays, *moves} or {OURS}, key=lambda method: (method != OURS, method))
+    rows, everything = [], []
+    for method in methods:
+        stray, move = strays.get(method), moves.get(method)
+        found = [find(results, place_of[case["domain"]], _query(method, exhibit)) for case, exhibit in ((open_loop, stray), (motion, move))]
+        everything += found
+        title = "Oracle+Induced" if method == OURS else titles.get(method, method)
+        rows.append((words(title), _stray(stray, open_loop), found[0].score(), *_moved(move, motion), found[1].score()))
+    told = tuple(
+        (
+            words(row["method"]),
+            quote(row[open_loop["figure"]]),
+            quote(row[open_loop["success"]]),
+            quote(row[motion["figure"]], "unstable" if row["unstable"] else ""),
+            quote(quoted.data[motion["true"]]),
+            quote(row[motion["success"]]),
+        )
+        for row in quoted.rows
+    )
+    first, second = (place_of[name].title for name in cases)
+    headings = (
+        f"{first}: {open_loop['quantity']} over {open_loop['steps']} steps",
+        f"{first}: success",
+        f"{second}: {motion['quantity']} moved",
+        f"{second}: truly moved",
+        f"{second}: success",
+    )
+    return Table(
+        id=quoted.id,
+        title=f"Two cases: open-loop error in {first}, motion in {second}",
+        columns=(Column("method", words=True), *map(Column, headings)),
+        sections=(Section("Measured", tuple(rows)), Section(f"Quoted, not measured here: {quoted.source}", told, quoted=True)),
+        notes=(
+            *notes(results, [], quoted, "main", everything),
+            *_readings(open_loop, motion, first, second),
+            *_missing(results, {"rollout": (open_loop, strays), "motion": (motion, moves)}),
+        ),
+        measured=(*records(everything), *(_cases_record(exhibit) for exhibit in (*strays.values(), *moves.values()))),
+    )
+
+
+def _by_method(results: Results, kind: str, place: Place) -> dict[str, Exhibit]:
+    """The exhibits of a kind that were measured where the tasks are, by method."""
+    source = place.source or place.domain.name
+    return {
+        exhibit.method: exhibit for exhibit in results.exhibits_of(kind) if (exhibit.domain, exhibit.source) == (place.domain.name, source)
+    }
+
+
+def _query(method: str, exhibit: Exhibit | None) -> Query:
+    return Query(method=method, observe="oracle", score="induced", written_by=exhibit.written_by if exhibit else "")
+
+
+def _stray(exhibit: Exhibit | None, case: Mapping[str, Any]) -> Entry:
+    if exhibit is None or case["quantity"] not in exhibit.data["rollout_error"]:
+        return Entry(MISSING)
+    errors = exhibit.data["rollout_error"][case["quantity"]]
+    first = {name: errors[name][: case["steps"]] for name in ("mean", "median")}
+    if None in first["mean"]:
+        return Entry("not finite")
+    told = f"median {mean(first['median']):.2g}" if None not in first["median"] else ""
+    return Entry(f"{mean(first['mean']):.2g}", told)
+
+
+def _moved(exhibit: Exhibit | None, case: Mapping[str, Any]) -> tuple[Entry, Entry]:
+    if exhibit is None or case["quantity"] not in exhibit.data["motion"]:
+        return Entry(MISSING), Entry(MISSING)
+    motion = exhibit.data["motion"][case["quantity"]]
+    lost = f"{motion['not_finite']} steps not finite" if motion["not_finite"] else ""
+    return Entry(number(motion["predicted_sum"]), lost), Entry(number(motion["true_sum"]))
+
+
+def _readings(open_loop: Mapping[str, Any], motion: Mapping[str, Any], first: str, second: str) -> list[str]:
+    return [
+        f"{first}: mean of {open_loop['quantity']} over the first {open_loop['steps']} steps of rollouts on test episodes; the median, "
+        "averaged likewise, stands below or beside it.",
+        f"{second}: displacements foreseen one step ahead from the true state, summed over the test episode in which "
+        f"{motion['quantity']} changes most; the paper does not say which episode it took.",
+    ]
+
+
+def _missing(results: Results, cases: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Exhibit]]]) -> list[str]:
+    return [
+        f"`vpw exhibit {kind} {case['domain']} --results {results.out}` measures what is '-' there."
+        for kind, (case, measured) in cases.items()
+        if OURS not in measured
+    ]
+
+
+def _cases_record(exhibit: Exhibit) -> dict[str, Any]:
+    return {
+        "exhibit": exhibit.kind,
+        "domain": exhibit.domain,
+        "source": exhibit.source,
+        "method": exhibit.method,
+        "written_by": exhibit.written_by,
+        "program": exhibit.program,
+        **exhibit.data,
+    }
+
+
+SCORES: tuple[Score, ...] = ("simulator", "induced")
+
+
+def landscape_table(results: Results, quoted: Quoted) -> Table:
+    """Induced over engine, with each planner's budget."""
+    require(results)
+    where = places(results, [row["domain"] for row in quoted.rows])
+    pairs = [[find(results, place, Query(observe="oracle", score=score)) for score in SCORES] for place in where]
+    rows = []
+    for place, (engine, induced) in zip(where, pairs, strict=True):
+        known = engine.success and induced.success is not None
+        ratio = Entry(number(induced.success / engine.success, 2) if known else MISSING)  # type: ignore[operator]
+        rows.append((words(place.title), words(place.domain.planner.title), engine.score(), induced.score(), induced.unsolved(), ratio))
+    found = [item for pair in pairs for item in pair]
+    titles = {place.domain.name: place.domain.title for place in where}
+    paper = tuple(
+        (
+            words(titles[row["domain"]]),
+            quote(f"{row['planner']}, {row['budget']}"),
+            *map(quote, (row["simulator"], row["induced"], None, row["ratio"])),
+        )
+        for row in quoted.rows
+    )
+    headings = ("engine", "induced", "induced, of unsolved", "ratio")
+    return Table(
+        id=quoted.id,
+        title="Success of the program over success of the engine, same planner",
+        columns=(Column("tasks", words=True), Column("planner", words=True), *map(Column, headings)),
+        sections=(Section("Measured", tuple(rows)), Section(f"Quoted, not measured here: {quoted.source}", paper, quoted=True)),
+        notes=notes(results, found, quoted, "main"),
+        measured=records(found),
+    )
+
+
+# What the paper reports of each condition, by the name its data gives it.
+CONDITIONS: dict[str, tuple[Observe, Score]] = {
+    "induced": ("oracle", "induced"),
+    "oracle_hybrid": ("oracle", "hybrid"),
+    "tool_hybrid": ("tool", "hybrid"),
+    "simulator": ("oracle", "simulator"),
+}
+MERITS = {
+    "agreement": "share of neighbours in the engine's order",
+    "gap": "mean gap to the engine's cost",
+    "engine_step": "largest step between neighbours, engine",
+    "program_step": "largest step between neighbours, program",
+    "regret": "engine's cost of the program's best action",
+}
+
+
+def smoothness_table(results: Results, quoted: Quoted) -> Table:
+    """Success by condition with the paper's beside it, then how the landscape of each method compares with the engine's."""
+    data = quoted.data
+    exhibits = [exhibit for exhibit in results.exhibits_of("smoothness") if exhibit.domain == data["domain"]]
+    if not exhibits:
+        require(results)
+    place = next(place for place in places(results, [data["domain"]]) if place.domain.name == data["domain"])
+    found = {key: find(results, place, Query(observe=observe, score=score)) for key, (observe, score) in CONDITIONS.items()}
+    success = [(words(condition_title(*CONDITIONS[key])), item.score(), quote(data[key])) for key, item in found.items()]
+    unsolved = [(words(condition_title(*CONDITIONS[key])), item.unsolved(), quote(None)) for key, item in found.items()]
+    return Table(
+        id=quoted.id,
+        title=f"{place.domain.title}: the scoring landscape beside a wall",
+        columns=(Column("figure", words=True), Column("measured"), Column("paper (quoted)")),
+        sections=(
+            Section(f"Success, {place.title}", tuple(success)),
+            Section(f"Success, {place.title}, only tasks not solved at their start", tuple(unsolved)),
+            *(Section(f"Landscape, {exhibit.title}, {exhibit.method}", _rows(exhibit)) for exhibit in exhibits),
+        ),
+        notes=(
+            *notes(results, list(found.values()), quoted, "main"),
+            *map(_start, exhibits),
+            "Costs are over a grid of actions, each held for a whole plan, in units of the engine's range over that grid: the best action "
+            "costs 0, and a step of 1 between neighbours is a cliff.",
+            *([] if exhibits else [f"`vpw exhibit smoothness {data['domain']} --results {results.out}` measures the landscape."]),
+            f"The paper's program is a {data['induced_model']}; it has no figure of a landscape, but (quoted) a mean distance of "
+            f"{number(data['mean_goal_distance_px'])} px from the goal, with a success radius of {number(data['success_radius_px'])} px.",
+        ),
+        measured=(
+            *records(found.values()),
+            *({"exhibit": "smoothness", "domain": item.domain, "method": item.method, **item.data["merit"]} for item in exhibits),
+        ),
+    )
+
+
+def _rows(exhibit: Exhibit) -> tuple[tuple[Entry, ...], ...]:
+    merit = exhibit.data["merit"]
+    return tuple(
+        (words(title), Entry(MISSING if merit[key] is None else f"{merit[key]:.3g}"), quote(None)) for key, title in MERITS.items()
+    )
+
+
+def _start(exhibit: Exhibit) -> str:
+    beside = f"beside {', '.join(exhibit.data['beside'])}" if exhibit.data["beside"] else "touching nothing fixed"
+    where = f"episode {exhibit.data['episode']}, step {exhibit.data['step']}, {beside}"
+    return f"{exhibit.title}, {exhibit.method}: {where}; {exhibit.data['horizon']} steps ahead; program {exhibit.program}."
+
+
+ERRORS = ("rmse", "p99", "worst")  # earlier results have the first alone
+PATHS = ("oracle", "tool", "vlm")
+
+
+def perception_table(results: Results, quoted: Quoted) -> Table:
+    """Precision, recall and errors of the tool path in every domain; the paper's figures below ours."""
+    audits = results.exhibits_of("audit")
+    if not audits:
+        require(results)
+    titles = {row["domain"]: load_domain(row["domain"]).title for row in quoted.rows}
+    seen = [_row(audit) for audit in sorted(audits, key=lambda audit: _place(audit.domain, titles))]
+    missing = [name for name in titles if name not in {audit.domain for audit in audits}]
+    nothing = [(words(titles[name]), words("tool"), *[Entry(MISSING)] * 5) for name in missing]
+    unseen = [(words(titles[name]), words("vlm"), *[Entry(MISSING)] * 5) for name in titles]
+    told = tuple(entries for row in quoted.rows for entries in _quoted(titles[row["domain"]], row))
+    return Table(
+        id=quoted.id,
+        title="What is seen in pictures, against the oracle",
+        columns=(
+            Column("pictures of", words=True),
+            Column("path", words=True),
+            *map(Column, ("precision", "recall")),
+            Column("RMSE / p99 / worst", words=True),
+            *map(Column, ("frames", "ms / frame")),
+        ),
+        sections=(
+            Section("Measured", (*seen, *nothing, *unseen)),
+            Section(f"Quoted, not measured here: {quoted.source}", told, quoted=True),
+        ),
+        notes=(
+            "Precision and recall: of the objects that are reported, and of those that are to be seen, "
+            f"the share found within {SAME_PX:g} pixels.",
+            "Errors are over frames in which nothing was hidden, in the unit that a name ends with; the oracle reads the simulator: 0.",
+            "RMSE: root mean square; p99: what 99 of 100 readings stay below.",
+            *([f"`vpw exhibit audit DOMAIN --results {results.out}` measures the tool path: {', '.join(missing)}."] if missing else []),
+            "vlm was not measured: it needs a model; `vpw scene DOMAIN IMAGE.png --via vlm --endpoint URL --model NAME` asks one.",
+            f"{quoted.data['about']} The two scales do not compare with each other.",
+            quoted.note,
+        ),
+        measured=tuple(_perception_record(audit) for audit in audits),
+    )
+
+
+def _row(audit: Exhibit) -> tuple[Entry, ...]:
+    data = audit.data
+    errors = ", ".join(f"{name} {' / '.join(_figure(data, kind, name) for kind in ERRORS)}" for name in data["rmse"])
+    milliseconds = 1000 * data["seconds_per_frame"]
+    shares = [Entry(number(data[name], 3)) for name in ("precision", "recall")]
+    return (words(audit.title), words(audit.method), *shares, words(errors), Entry(str(data["frames"])), Entry(f"{milliseconds:.0f}"))
+
+
+def _figure(data: Mapping[str, Any], kind: str, name: str) -> str:
+    return f"{data[kind][name]:.2g}" if name in data.get(kind, {}) else MISSING
+
+
+def _quoted(title: str, row: Mapping[str, Any]) -> Iterator[tuple[Entry, ...]]:
+    for path in PATHS:
+        error = row[f"{path}_rmse"]
+        if error is not None:
+            share = row["precision_recall"] if path == "tool" else None
+            yield (words(title), quote(path), *[quote(share)] * 2, quote(f"{error:g} {row['unit']}"), *[quote(None)] * 2)
+
+
+def _perception_record(audit: Exhibit) -> dict[str, Any]:
+    names = ("precision", "recall", *ERRORS, "frames", "seconds_per_frame")
+    measured = {name: audit.data[name] for name in names if name in audit.data}
+    return {"domain": audit.domain, "source": audit.source, "method": audit.method, "seed": audit.seed, **measured}
+
+
+def _place(domain: str, titles: Mapping[str, str]) -> int:
+    return list(titles).index(domain) if domain in titles else len(titles)
