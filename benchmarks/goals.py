@@ -129,9 +129,8 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
 
 def _episodes(options: argparse.Namespace, name: str) -> Path:
     """The file of a domain's episodes: given, or collected once with episodes that are long enough."""
-    from visualpatchworld.trace.collect import collect
-
     from visualpatchworld.domain import load_domain
+    from visualpatchworld.trace.episode import collect
     from visualpatchworld.trace.write import write_traces
 
     given = dict(pair.partition("=")[::2] for pair in options.traces)
@@ -161,7 +160,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--planners", default="default", type=lambda text: text.split(","))
     parser.add_argument("--observe", default="oracle", choices=("oracle", "tool"))
-    parser.add_argument("--score", default="induced", choices=("induced", "hybrid", "simulator"))
+    parser.add_argument("--score", default="induced", choices=("induced", "hybrid", "sparing", "simulator"))
     parser.add_argument("--traces", action="append", default=[], metavar="DOMAIN=FILE.h5")
     parser.add_argument("--programs", type=Path, default=ROOT / "programs", metavar="DIR")
     parser.add_argument("--results", type=Path, default=Path(os.environ.get("VPW_RESULTS", ROOT / "results")) / "goals", metavar="DIR")

@@ -42,7 +42,7 @@ from visualpatchworld.trace.write import write_traces
 from visualpatchworld.world.collect import collect as collect_steps
 from visualpatchworld.world.open import open_world
 
-SCORES: tuple[Score, ...] = ("induced", "hybrid", "simulator")
+SCORES: tuple[Score, ...] = ("induced", "hybrid", "sparing", "simulator")
 Plan = Callable[..., Float[np.ndarray, "H A"]]
 
 

@@ -205,16 +205,36 @@ def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_wo
 
 
 def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: bool) -> None:
-    """Look, induce, plan for the reward where there is one, and say where everything is."""
+    """Look, induce, check, plan for the reward where there is one, and write the page that shows all of it."""
+    from visualpatchworld.extras import need
     from visualpatchworld.induction.discover import BUDGET
+    from visualpatchworld.output import write_text
+    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.report.check import check
+    from visualpatchworld.report.run_page import write_report
+    from visualpatchworld.report.world import CHECK, PLAN
+    from visualpatchworld.strict_json import to_json
+
+    need("report")  # told before the long work, not after it
 
     began = time.perf_counter()
     result = induced(world, out, None, BUDGET, 60.0, seed)
     parts = found_parts(result)
+    for earlier in (CHECK, PLAN):
+        (out / earlier).unlink(missing_ok=True)
+    with working("checking") as progress:
+        progress("steps that no search has seen")
+        names = [field["name"] for field in result["fields"]]
+        seen = check(Program(read_program(out / PROGRAM), out / PROGRAM), opened(name), names, seed)
+    write_text(out / CHECK, to_json(seen) + "\n")
     if {"reset", "reward"} <= world.powers and result["reward"]["paid"]:
         result["plan"] = planned(opened(name), out / PROGRAM, episodes, seed)
         earned = result["plan"]
+        write_text(out / PLAN, to_json(earned, indent=2) + "\n")
         parts.append(f"planned return {earned['return_mean']:.4g} +- {earned['return_std']:.2g}, random {earned['random_return']:.4g}")
+    with working("writing the page") as progress:
+        result["report"] = str(write_report(out, progress).path)
+    parts.append(f"report: {result['report']}")
     result["seconds"] = round(time.perf_counter() - began, 1)
     show(result, as_json, *parts)
     if result["verdict"] == "unexplained":

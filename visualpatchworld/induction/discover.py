@@ -16,8 +16,9 @@ from visualpatchworld.induction.between import Between, input_between
 from visualpatchworld.induction.chains import propose_chains
 from visualpatchworld.induction.draft import cut, normalised_errors, predict
 from visualpatchworld.induction.ends import Ends, find_ends
-from visualpatchworld.induction.explore import MOST_STEPS, Extremes, follow, pumping_policies, run_policy
+from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
+from visualpatchworld.induction.inside import Inside
 from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.motion import number_line, source_of
 from visualpatchworld.induction.reading import Integrator, Reading, table
@@ -32,15 +33,14 @@ from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import World
 
 BUDGET = 2000  # environment steps in all
-FIRST_SHARE = 0.6  # of the budget, for varied random actions; the rest goes where those did not
+FIRST_SHARE = 0.5  # of the budget, for varied random actions; the rest goes where those did not
+FIRST_SECONDS = 0.6  # of those that are left, for a search; the rest for experiments
 HORIZONS = (1, 5, 25)
-EVERY = 5  # one episode of so many is kept aside
 LONG = 250  # steps of a log that laws are compared over, where none is exact
 FAR_OFF = 1e3  # of a field's spread: nothing counts as worse than this
 FAILS = 0.15  # of the spread of motion: what is off by more on new episodes explains nothing
 RUN_AWAY = 1.0  # of a field's spread: whoever is further off would do better by standing still
 BETTER = 0.9  # of the error of the law that single steps gave: less gain is not worth another law
-SURPRISE = 10  # times the usual error: what exploring shows is something new
 UNNAMED = re.compile(r"o\d+")  # a field that the world itself has no name for
 
 Progress = Callable[[str], None]
@@ -100,7 +100,8 @@ def discover(
     rng = np.random.default_rng(seed)
     can_act = "reset" in world.powers
     progress("collecting")
-    data = collect(world, round(FIRST_SHARE * budget) if can_act else 0, rng, episodes)
+    visited: list[np.ndarray] = []
+    data = collect(world, round(FIRST_SHARE * budget) if can_act else 0, rng, visited, episodes)
     if isinstance(world, LogWorld) and not held_input and world.action_space.kind == "continuous":
         between = input_between(hold_out(data)[0]) if data else Between(False, "")
         if between.interpolated:
@@ -112,56 +113,43 @@ def discover(
     data, kept_aside = hold_out(data)
     reading = read_fields(data, world.action_space, given_names(world), world.dt, fields)
 
+    def left(least: float) -> float:
+        return max(seconds - (time.perf_counter() - began), least * seconds)
+
     def search(trajectories: Sequence[Trajectory]) -> Found:
-        left = max(seconds - (time.perf_counter() - began), 0.3 * seconds)
-        return search_dynamics(trajectories, world.action_space, reading=reading, chains=propose_chains, seconds=left, progress=progress)
+        return search_dynamics(
+            trajectories,
+            world.action_space,
+            reading=reading,
+            chains=propose_chains,
+            seconds=FIRST_SECONDS * left(0.2),
+            progress=progress,
+        )
+
+    def written(known: Known) -> Program:
+        return write(world, known.found, known.reward, known.ends, known.inside, {})
 
     found = search(data)
-    if can_act:
-        progress("exploring")
-        fresh, fresh_aside = hold_out(list(_explore(world, found, budget, seed)))
-        surprised = fresh and _typical_error(found, fresh) > SURPRISE * max(_typical_error(found, data), 1e-6)
-        data, kept_aside = [*data, *fresh], [*kept_aside, *fresh_aside]
-        if surprised:
-            progress("searching again with what exploring showed")
-            found = search(data)
-    elif found.verdict != "explained":
+    if not can_act and found.verdict != "explained":
         progress("looking at long stretches of the log")
-        found = _at_length(found, data, kept_aside, world, max(seconds - (time.perf_counter() - began), 0.3 * seconds), progress)
+        found = _at_length(found, data, kept_aside, world, left(0.3), progress)
     progress("finding reward and end")
     steps = transitions(found.reading, [*data, *kept_aside])
     reward, ends = find_reward(found.reading, world.action_space, steps), find_ends(found.reading, steps)
-    errors = _errors(found, kept_aside)
-    found = _held_to(found, errors)
-    program = write(world, found, reward, ends, errors)
-    return Discovery(world.name, found.reading, found, reward, ends, program, errors, world.env_steps, time.perf_counter() - began)
+    known = Known(found, reward, ends, tuple(data), tuple(kept_aside))
+    if can_act:
+        experiments = Experiments(world, search, written, budget=budget, seed=seed, until=began + seconds, progress=progress)
+        known = experiments.run(known, visited)
+    errors = _errors(known.found, known.aside)
+    known = replace(known, found=_held_to(known.found, errors))
+    program = write(world, known.found, known.reward, known.ends, known.inside, errors)
+    spent = time.perf_counter() - began
+    return Discovery(world.name, known.found.reading, known.found, known.reward, known.ends, program, errors, world.env_steps, spent)
 
 
 def given_names(world: World) -> tuple[str, ...] | None:
     """The names that the world itself gives its fields, if it does."""
     return None if all(UNNAMED.fullmatch(name) for name in world.field_names) else world.field_names
-
-
-def _explore(world: World, found: Found, budget: int, seed: int):
-    """Episodes that pump energy into every coordinate, then plans to every extreme, while the budget lasts."""
-
-    def room() -> int:
-        return min(budget - world.env_steps, MOST_STEPS, world.time_limit or MOST_STEPS)
-
-    half = world.env_steps + (budget - world.env_steps) // 2
-    for policy in pumping_policies(found.reading, world.action_space):
-        if room() < 10 or world.env_steps >= half:
-            break
-        yield run_policy(world, found.reading, policy, seed + world.env_steps, room())
-    if room() < 10:
-        return
-    extremes = Extremes(found.draft.program, found.reading, world.action_space)
-    first = world.reset(seed)
-    start = found.reading.states(Trajectory(np.array([first]), np.zeros((0, len(world.action_space)))))[0]
-    for actions in extremes.plan(start, np.random.default_rng(seed)):
-        if room() < 10:
-            break
-        yield follow(world, list(actions), seed, room())
 
 
 def _at_length(found: Found, data, kept_aside: Sequence[Trajectory], world: World, seconds: float, progress: Progress) -> Found:
@@ -225,11 +213,6 @@ def _errors_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: i
     return errors
 
 
-def _typical_error(found: Found, data: Sequence[Trajectory]) -> float:
-    off = _off(found, data, 1)
-    return float(np.quantile(off, 0.9)) if len(off) else 0.0
-
-
 def _off(found: Found, data: Sequence[Trajectory], horizon: int) -> np.ndarray:
     """Normalised errors over stretches, what the state remembers of actions given and not counted."""
     width, first = len(found.reading.state_names), found.memory.steps
@@ -240,22 +223,6 @@ def _off(found: Found, data: Sequence[Trajectory], horizon: int) -> np.ndarray:
         return np.zeros(0)
     given = predict(found.draft.program, stretches)
     return normalised_errors(given[..., :width], stretches.truths[..., :width], stretches.starts[:, :width])
-
-
-def hold_out(trajectories: Sequence[Trajectory]) -> tuple[list[Trajectory], list[Trajectory]]:
-    """Whole episodes to learn from and whole episodes kept aside; the end of the longest one where there are too few."""
-    if len(trajectories) >= EVERY:
-        aside = [trajectory for i, trajectory in enumerate(trajectories) if i % EVERY == EVERY - 1]
-        return [trajectory for i, trajectory in enumerate(trajectories) if i % EVERY != EVERY - 1], aside
-    longest = max(range(len(trajectories)), key=lambda i: len(trajectories[i]), default=0)
-    if not trajectories or len(trajectories[longest]) < 2 * EVERY:
-        return list(trajectories), []
-    whole = trajectories[longest]
-    first = len(whole) - len(whole) // EVERY
-    paid = (None, None) if whole.rewards is None else (whole.rewards[:first], whole.rewards[first:])
-    begun = Trajectory(whole.observations[: first + 1], whole.actions[:first], paid[0])
-    ended = Trajectory(whole.observations[first:], whole.actions[first:], paid[1], whole.terminated)
-    return [begun if i == longest else trajectory for i, trajectory in enumerate(trajectories)], [ended]
 
 
 def _held_to(found: Found, errors: Mapping[int, Mapping[str, float]]) -> Found:
@@ -279,14 +246,15 @@ def _errors(found: Found, kept_aside: Sequence[Trajectory]) -> dict[int, dict[st
     return errors
 
 
-def write(world: World, found: Found, reward: Reward, ends: Ends, errors: Mapping[int, Mapping[str, float]]) -> Program:
+def write(world: World, found: Found, reward: Reward, ends: Ends, inside: Inside, errors: Mapping[int, Mapping[str, float]]) -> Program:
     """The program of the dynamics with the functions of reward and end behind it, and a header that says what it is and how good."""
     text = found.draft.program.text
-    numbers = [number_line(number) for number in (*reward.numbers, *ends.numbers())]
+    numbers = [number_line(number) for number in (*reward.numbers, *ends.numbers(), *inside.numbers())]
     functions = [source_of(helper) for helper in reward.helpers if f"def {helper.__name__}(" not in text]
     if "wrap(" in ends.function() and not any("def wrap(" in part for part in (text, *functions)):
         functions.append(source_of(wrap))
-    functions += [ends.function()] if ends.thresholds else []
+    functions += [ends.function()] if ends.thresholds or "terminated(" in reward.expression else []
+    functions += [inside.function()] if inside.thresholds else []
     functions += [reward.function()] if reward.kind != "none" else []
     if numbers:
         text = re.sub(r"\n\n\nclass State", "\n" + "\n".join(numbers) + "\n\n\nclass State", text, count=1)
@@ -332,8 +300,9 @@ def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:
         },
         "terminated": {
             "thresholds": [
-                {"expression": rule.expression, "above": rule.above, "value": rule.value, "bracket": list(rule.bracket)}
-                for rule in discovery.ends.thresholds
+                {"expression": rule.expression, "above": rule.above, "value": rule.value, "bracket": list(rule.bracket), "any_of": i}
+                for i, first in enumerate(discovery.ends.thresholds)
+                for rule in first.all
             ],
             "why": discovery.ends.why,
         },

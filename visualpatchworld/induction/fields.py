@@ -24,7 +24,7 @@ PAIR = 0.05  # a velocity leaves at most this part of its coordinate's motion
 HIDDEN = 0.15  # a coordinate with a hidden velocity leaves at least this part of its changes to it
 CIRCLE = 0.02  # a cosine and a sine leave at most this part of their squares' spread
 DECIDED = 0.03  # how close the weight of an integrator must come to count as that integrator's
-RESERVED = ("state", "action", "np", "step", "move", "rates", "nudged", "observe", "read", "reward", "terminated", "wrapped")
+RESERVED = ("state", "action", "np", "step", "move", "rates", "nudged", "observe", "read", "reward", "terminated", "valid", "wrapped")
 
 
 class BadField(VpwError):

@@ -17,6 +17,7 @@ from visualpatchworld.induction.motion import Limit, Number, Rates, assemble, su
 from visualpatchworld.induction.reading import Integrator, Reading
 from visualpatchworld.induction.shooting import refine_noisy
 from visualpatchworld.induction.sticking import sticking
+from visualpatchworld.induction.terms import Rows, joined
 
 FEW = 300  # steps that integrators are told apart by
 SHORT = 5  # steps of the stretches that constants are refined on
@@ -48,6 +49,7 @@ class Evidence:
     source: str  # sums or chain
     reading: Reading  # with the time step and integrator that were taken
     experience: Experience = field(repr=False)
+    rates: Rates = field(repr=False)  # with the constants that were fitted
     misfit: float = 0.0  # where observations are noisy: half of what is left of all of them, squared, in units of noise
 
 
@@ -85,10 +87,10 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
 
     limits, _ = find_limits(timed, data.rows, data.noise, build)
     draft = replace(build(limits), stderr=fitted.stderr)
-    evidence = [_evidence(timed, draft, integrator, substeps, (*held, *limits), data, source)]
+    evidence = [_evidence(timed, draft, integrator, substeps, (*held, *limits), data, source, tuned)]
     if limits:
         # Held-out stretches may never meet a limit; where they do, it must not make them worse.
-        plain = _evidence(timed, build([]), integrator, substeps, held, data, source)
+        plain = _evidence(timed, build([]), integrator, substeps, held, data, source, tuned)
         if plain.error * plain.error_p90 < 0.5 * evidence[0].error * evidence[0].error_p90:
             evidence = [plain]
     return evidence
@@ -254,7 +256,23 @@ def _median_error(draft: Draft, stretches: Stretches) -> float:
     return float(np.median(normalised_errors(predicted(draft.program, stretches), stretches.truths, stretches.starts)))
 
 
-def _evidence(reading: Reading, draft: Draft, integrator: Integrator, substeps: int, limits, data: Experience, source: str) -> Evidence:
+def with_limits(best: Evidence, data: Experience, looks: Rows | None) -> Evidence:
+    """The same rates with limits searched for anew: in more experience, and in single steps that were looked at on purpose."""
+
+    held = [limit for limit in best.limits if limit.law == "stick"]  # found with the rates, not among the event rows
+
+    def build(limits: Sequence[Limit]) -> Draft:
+        return assemble(best.reading, best.rates, integrator=best.integrator, substeps=best.substeps, limits=[*held, *limits])
+
+    rows = data.rows if looks is None else joined(data.rows, looks)
+    limits, _ = find_limits(best.reading, rows, data.noise, build)
+    draft = replace(build(limits), stderr=best.draft.stderr)
+    return _evidence(best.reading, draft, best.integrator, best.substeps, (*held, *limits), data, best.source, best.rates)
+
+
+def _evidence(
+    reading: Reading, draft: Draft, integrator: Integrator, substeps: int, limits, data: Experience, source: str, rates: Rates
+) -> Evidence:
     far = cut(data.held_states, data.held_actions, data.horizon)
     near = cut(data.held_states, data.held_actions, 1, most=1000)
     errors = _errors(draft, far, len(reading.state_names)) if len(far.starts) else np.array([np.inf])
@@ -266,7 +284,7 @@ def _evidence(reading: Reading, draft: Draft, integrator: Integrator, substeps: 
         misfit = refine_noisy(replace(draft, free=()), windows, seen=data.seen, noise=data.noise, fixed=True).misfit
     return Evidence(
         draft, integrator, substeps, limits, float(np.median(errors)), float(np.quantile(errors, 0.9)), float(np.median(steps)),
-        len(draft.free) + fixed, source, replace(reading, integrator=integrator), data, misfit,
+        len(draft.free) + fixed, source, replace(reading, integrator=integrator), data, rates, misfit,
     )  # fmt: skip
 
 

@@ -160,7 +160,7 @@ def _found(
             evidence = ranked([*evidence, *linked])
             if _settled(linked) or left() < 0:
                 break
-    if coupled and not _settled(evidence) and left() > 0:
+    if coupled and not _settled(evidence) and not _good_chain(evidence) and left() > 0:
         say("sums of terms with thresholds and waves")
         version = evidence[0].reading if reading.hidden and evidence else _versions(reading)[0]
         evidence = ranked([*evidence, *_sums(search, version, SCANS if left() > seconds / 4 else PRODUCTS)])
@@ -196,6 +196,11 @@ def _settled(evidence: Sequence[Evidence]) -> bool:
     if best.experience.noisy:
         return best.error <= CONSISTENT * expected_error(best)
     return best.error < GOOD / 100
+
+
+def _good_chain(evidence: Sequence[Evidence]) -> bool:
+    """Whether a chain explains so much that no sum of terms, which takes long to search for, is likely to do better."""
+    return bool(evidence) and evidence[0].source == "chain" and evidence[0].error < GOOD / 10
 
 
 def _constants_of_rates(evidence: Evidence) -> int:
@@ -244,7 +249,7 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
         return []
     rates = rates_of(reading, wanted, best, data.memory, empirical=not exact and not along)
     evidence = rivals_of(reading, data, rates, "sums", left, exact=exact)
-    if exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and left() > 0:
+    if exact and not only_exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and left() > 0:
         search.say("sums of terms that hold in a region")
         wanted, choices = _choices(reading, data, space, along, SCANS, every=True)
         rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)

@@ -89,6 +89,13 @@ def rows_of(
     )
 
 
+def joined(one: Rows, other: Rows) -> Rows:
+    """All steps of both, as of different trajectories."""
+    after = int(one.episode.max(initial=-1)) + 1
+    parts = [np.concatenate([a, b]) for a, b in zip(one[1:5], (*other[1:4], other.episode + after), strict=True)]
+    return Rows(one.names, *parts, np.concatenate([one.time, other.time]), one.angles)
+
+
 def namespace(
     names: Sequence[str], states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N A"], after: Float[np.ndarray, "N S"] | None = None
 ) -> dict[str, Any]:

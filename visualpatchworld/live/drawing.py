@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.scene.schema import SceneObject
-from visualpatchworld.scene.state import StateSpace
-from visualpatchworld.scene.template import SceneTemplate
+from visualpatchworld.scene.state import SceneTemplate, StateSpace
 
 POSE = ("pose.x", "pose.y", "pose.z", "pose.angle", "attributes.opening")  # what a page places an object by
 MARGIN = 0.08  # of the extent, around what is drawn

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from visualpatchworld.live.dial import Dial
 from visualpatchworld.plan.candidates import ReturnPlanner, first_population, propose, refit, to_actions
 from visualpatchworld.plan.return_search import returns
+from visualpatchworld.program.dial import Dial
 from visualpatchworld.program.env import Imagined, imagine
 from visualpatchworld.program.follow import followed, shown
 from visualpatchworld.program.program import BadProgram, Program

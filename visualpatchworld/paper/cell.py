@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from visualpatchworld import __version__
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import CannotWrite, VpwError
 from visualpatchworld.input import read_bytes
@@ -25,7 +26,7 @@ from visualpatchworld.strict_json import to_json
 
 def versions() -> dict[str, str]:
     """Versions of what decides the numbers of a result."""
-    return {"visualpatchworld": version("visualpatchworld"), "jax": version("jax"), "python": platform.python_version()}
+    return {"visualpatchworld": __version__, "jax": version("jax"), "python": platform.python_version()}
 
 
 def source_title(domain: Domain, source: str) -> str:
@@ -36,7 +37,7 @@ def source_title(domain: Domain, source: str) -> str:
 
 
 Observe = Literal["oracle", "tool"]
-Score = Literal["induced", "hybrid", "simulator", "none"]
+Score = Literal["induced", "hybrid", "sparing", "simulator", "none"]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Vector = tuple[float | None, ...]  # None where a number was not finite
 NO_PROGRAM = "none"  # in place of a fingerprint, where a method wrote no program that loads; its outcomes count as failures
