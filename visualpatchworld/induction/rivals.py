@@ -77,7 +77,8 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
     stuck = sticking(timed, tuned)
     if stuck is not None:
         trial = assemble(timed, stuck[0], integrator=integrator, substeps=substeps, limits=stuck[1])
-        if unexplained(trial, data.rows, data.noise).bits < unexplained(fitted, data.rows, data.noise).bits:
+        missed = unexplained(trial, data.rows, data.noise)
+        if missed.bits < unexplained(fitted, data.rows, data.noise, missed.tolerance).bits:
             trial = _refined(trial, data, exact)
             tuned, held = _with_constants(stuck[0], trial), tuple(_limit_with_constants(limit, trial) for limit in stuck[1])
             fitted = trial
