@@ -79,7 +79,9 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
         trial = assemble(timed, stuck[0], integrator=integrator, substeps=substeps, limits=stuck[1])
         missed = unexplained(trial, data.rows, data.noise)
         if missed.bits < unexplained(fitted, data.rows, data.noise, missed.tolerance).bits:
-            trial = _refined(trial, data, exact)
+            # Beside steps that the plain friction missed, nothing told whether its constants are short numbers.
+            trial = _refined(trial, data, exact=False)
+            trial = trial if data.noisy else _shortened(trial, data)
             tuned, held = _with_constants(stuck[0], trial), tuple(_limit_with_constants(limit, trial) for limit in stuck[1])
             fitted = trial
 
