@@ -81,8 +81,11 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
     stuck = sticking(timed, tuned)
     if stuck is not None:
         trial = assemble(timed, stuck[0], integrator=integrator, substeps=substeps, limits=stuck[1])
-        if unexplained(trial, data.rows, data.noise).bits < unexplained(fitted, data.rows, data.noise).bits:
-            trial = _refined(trial, data, exact)
+        missed = unexplained(trial, data.rows, data.noise)
+        if missed.bits < unexplained(fitted, data.rows, data.noise, missed.tolerance).bits:
+            # Beside steps that the plain friction missed, nothing told whether its constants are short numbers.
+            trial = _refined(trial, data, exact=False)
+            trial = trial if data.noisy else _shortened(trial, data)
             tuned, held = _with_constants(stuck[0], trial), tuple(_limit_with_constants(limit, trial) for limit in stuck[1])
             fitted = trial
 
@@ -262,7 +265,7 @@ def _median_error(draft: Draft, stretches: Stretches) -> float:
 
 def with_limits(best: Evidence, data: Experience, looks: Rows | None) -> Evidence:
     """The same rates with limits searched for anew: in more experience, and in single steps that were looked at on purpose."""
-    held = tuple(limit for limit in best.limits if limit.law == STICKING)
+    held = tuple(limit for limit in best.limits if limit.law == STICKING)  # found with the rates, not among the event rows
 
     def build(limits: Sequence[Limit]) -> Draft:
         return assemble(best.reading, best.rates, integrator=best.integrator, substeps=best.substeps, limits=[*held, *limits])
