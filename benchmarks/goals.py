@@ -160,7 +160,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--planners", default="default", type=lambda text: text.split(","))
     parser.add_argument("--observe", default="oracle", choices=("oracle", "tool"))
-    parser.add_argument("--score", default="induced", choices=("induced", "hybrid", "simulator"))
+    parser.add_argument("--score", default="induced", choices=("induced", "hybrid", "sparing", "simulator"))
     parser.add_argument("--traces", action="append", default=[], metavar="DOMAIN=FILE.h5")
     parser.add_argument("--programs", type=Path, default=ROOT / "programs", metavar="DIR")
     parser.add_argument("--results", type=Path, default=Path(os.environ.get("VPW_RESULTS", ROOT / "results")) / "goals", metavar="DIR")

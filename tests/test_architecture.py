@@ -27,6 +27,7 @@ LAYERS = [
     ["world"],
     ["scene.calibrate", "scene.audit"],
     ["program"],
+    ["plan.candidates", "plan.return_search", "plan.track", "plan.reward"],
     ["induction"],
     ["plan"],
     ["paper"],

@@ -3,6 +3,7 @@
 Needs an environment of its own: pip install visualpatchworld 'skrl[jax]'
 """
 
+import argparse
 import time
 from typing import Any
 
@@ -19,8 +20,10 @@ from skrl.trainers.jax import SequentialTrainer
 from skrl.utils import set_seed
 
 import visualpatchworld as vpw
+from visualpatchworld.program.env import ProgramEnv
 
-WORLD, TIME_LIMIT, COPIES, STEPS, ROLLOUT = "Pendulum-v1", 200, 512, 6400, 32
+WORLD, TIME_LIMIT, COPIES, ROLLOUT = "Pendulum-v1", 200, 512, 32
+FIRST_SEED = 1000  # of the episodes that the policy is tested on; it was trained from starts with other seeds
 
 
 class Copies(Wrapper):
@@ -73,7 +76,7 @@ class Value(DeterministicMixin, Model):
         return nn.Dense(1)(nn.tanh(nn.Dense(64)(nn.tanh(nn.Dense(64)(inputs["observations"]))))), {}
 
 
-def train(program: vpw.Program, starts: np.ndarray, space: gym.Space, seed: int) -> PPO:
+def train(program: vpw.Program, starts: np.ndarray, space: gym.Space, steps: int, seed: int) -> PPO:
     """A policy that has seen nothing but the program."""
     set_seed(seed)
     env = Copies(vpw.as_vector_env(program, num_envs=COPIES, starts=starts, time_limit=TIME_LIMIT), space, seed)
@@ -90,16 +93,17 @@ def train(program: vpw.Program, starts: np.ndarray, space: gym.Space, seed: int)
     )
     settings.experiment.write_interval = settings.experiment.checkpoint_interval = 0
     agent = PPO(models=models, memory=RandomMemory(memory_size=ROLLOUT, num_envs=COPIES), cfg=settings, **spaces)
-    SequentialTrainer(env=env, agents=agent, cfg={"timesteps": STEPS, "headless": True}).train()
+    SequentialTrainer(env=env, agents=agent, cfg={"timesteps": steps, "headless": True}).train()
     return agent
 
 
-def returns(env: gym.Env, agent: PPO | None, episodes: int) -> np.ndarray:
-    """What whole episodes earn; without an agent, actions are drawn evenly."""
-    earned = np.zeros(episodes)
+def returns(env: gym.Env, agent: PPO | None, starts: np.ndarray) -> np.ndarray:
+    """What whole episodes earn from these starts, which the true world's own seeds give; without an agent, actions are random."""
+    begin = isinstance(env, ProgramEnv)
+    earned = np.zeros(len(starts))
     env.action_space.seed(0)
-    for episode in range(episodes):
-        seen, _ = env.reset(seed=1000 + episode)
+    for episode, start in enumerate(starts):
+        seen, _ = env.reset(seed=FIRST_SEED + episode, options={"observation": start} if begin else None)
         over = False
         while not over:
             action = env.action_space.sample()
@@ -113,16 +117,20 @@ def returns(env: gym.Env, agent: PPO | None, episodes: int) -> np.ndarray:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=6400, help="of every copy")
+    steps = parser.parse_args().steps
     true = gym.make(WORLD)
     found = vpw.induce(WORLD, seed=0)
     print(f"{found.verdict}: {found.why}")
     starts = np.stack([true.reset(seed=i)[0] for i in range(256)])
     began = time.perf_counter()
-    agent = train(found.program, starts, true.action_space, seed=0)
+    agent = train(found.program, starts, true.action_space, steps, seed=0)
     seconds = time.perf_counter() - began
     agent.enable_training_mode(False)
     imagined = vpw.as_env(found.program, starts=starts, action_space=true.action_space, time_limit=TIME_LIMIT)
+    tests = np.stack([true.reset(seed=FIRST_SEED + i)[0] for i in range(20)])
     for place, env, policy in (("program", imagined, agent), ("true world", true, agent), ("true world, random actions", true, None)):
-        earned = returns(env, policy, 20)
+        earned = returns(env, policy, tests)
         print(f"return in the {place}: {earned.mean():.1f} +- {earned.std():.1f}")
-    print(f"{COPIES * STEPS:,} steps in the program in {seconds:.0f} s")
+    print(f"{COPIES * steps:,} steps in the program in {seconds:.0f} s")

@@ -12,7 +12,8 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.planner import Situation
 from visualpatchworld.plan.sampling import sampling_search
-from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, RolloutScorer
+from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, RolloutScorer, SparingScorer, off_by_errors
+from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import compile_rollouts
 from visualpatchworld.simulator import Simulator
 
@@ -78,6 +79,19 @@ def test_hybrid_search_counts_its_share_of_every_round(toy: Domain):
     assert found.engine_rollouts == 4 * round(0.3 * 50)
     # The program is wrong about everything; what the plan is to cost is nevertheless the engine's word.
     assert found.cost == pytest.approx(float(hybrid.engine.score(SITUATION, found.actions[None]).costs[0]), abs=1e-5)
+
+
+def test_the_engine_is_asked_only_where_the_program_is_unsure(toy: Domain):
+    candidates = np.random.default_rng(2).uniform(-1, 1, (200, 5, 1))
+    sure = InducedScorer(Program(RIGHT.text.replace("PUSH = 3.0", "PUSH = 3.0  # N  +- 1e-09  its push")), toy.cost)
+    scores = SparingScorer(sure, engine_scorer(toy)).score(SITUATION, candidates)
+    assert scores.engine_rollouts == 0
+    np.testing.assert_array_equal(scores.costs, sure.score(SITUATION, candidates).costs)
+    unsure = InducedScorer(Program(RIGHT.text.replace("PUSH = 3.0", "PUSH = 3.0  # N  +- 0.9  its push")), toy.cost)
+    assert off_by_errors(unsure.program).constants["PUSH"] == pytest.approx(3.9)
+    scores = SparingScorer(unsure, engine_scorer(toy)).score(SITUATION, candidates)
+    assert 0 < scores.engine_rollouts <= 0.03 * len(candidates)
+    assert np.isfinite(scores.costs).all()  # the others stay in the running
 
 
 def test_what_is_not_finite_is_infinitely_bad_and_counted(toy: Domain):

@@ -42,6 +42,9 @@ def live(
         raise VpwError("--world and --domain say the same; give one of them.")
     from visualpatchworld.cli._any_world import columns_of
     from visualpatchworld.cli._compute import keep_compiled
+    from visualpatchworld.extras import need
+
+    need("live")
     from visualpatchworld.live.server import Saving, serve
     from visualpatchworld.live.start import find, start
 

@@ -18,6 +18,9 @@ from visualpatchworld.paper.cell import Observe
 TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
 
 
+SCORES = ("induced", "hybrid", "sparing", "simulator")
+
+
 def plan(
     world: WorldName,
     program: Annotated[
@@ -26,7 +29,7 @@ def plan(
     observe: Annotated[
         Observe, typer.Option(help="What the planner is told: the simulator's state, or what is read off frames.")
     ] = "oracle",
-    score: Annotated[str, typer.Option(metavar="[induced|hybrid|simulator]", help="Who foresees candidate plans.")] = "induced",
+    score: Annotated[str, typer.Option(metavar="[induced|hybrid|sparing|simulator]", help="Who foresees candidate plans.")] = "induced",
     traces: Annotated[
         Path | None, typer.Option(metavar="FILE.h5", help="Episodes whose last fifth holds the tasks; collected when not given.")
     ] = None,
@@ -109,8 +112,8 @@ def plan(
     domain = domain.of(constants)
     domain.planner_named(planner)
     metric = metric or next(iter(domain.metrics))
-    if score not in ("induced", "hybrid", "simulator"):
-        raise UnknownName("way to score", score, ("induced", "hybrid", "simulator"))
+    if score not in SCORES:
+        raise UnknownName("way to score", score, SCORES)
     if metric not in domain.metrics:
         raise UnknownName("metric", metric, domain.metrics)
     if goals not in (None, "same-episode", "other-episode"):

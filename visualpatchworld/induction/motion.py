@@ -150,6 +150,17 @@ def number_line(number: Number) -> str:
     return f"{number.name} = {_text(number.value)}" + (f"  # {comment}" if comment else "")
 
 
+def summands(text: str) -> list[str]:
+    """The parts of a sum; a plus within brackets does not part them."""
+    parts, depth, first = [], 0, 0
+    for k, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and text[k : k + 3] == " + ":
+            parts.append(text[first:k])
+            first = k + 3
+    return [*parts, text[first:]]
+
+
 def _text(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return "(" + ", ".join(_text(part) for part in value) + ("," if len(value) == 1 else "") + ")"

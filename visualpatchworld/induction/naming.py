@@ -6,7 +6,7 @@ import keyword
 import re
 from collections.abc import Sequence
 
-RESERVED = ("state", "action", "np", "step", "move", "rates", "nudged", "observe", "read", "reward", "terminated", "wrapped")
+RESERVED = ("state", "action", "np", "step", "move", "rates", "nudged", "observe", "read", "reward", "terminated", "valid", "wrapped")
 
 
 class Names:

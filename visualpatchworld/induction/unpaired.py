@@ -16,6 +16,7 @@ from visualpatchworld.induction.series import Series, Told
 from visualpatchworld.world.trajectory import Trajectory
 
 NOISE = 0.95  # of a column's spread that nothing predicts
+HIDDEN = 0.15  # a coordinate with a hidden velocity leaves at least this part of its changes to it
 
 Note = Callable[[int, Role, str | None, str], None]  # a column's role: of what, and how that shows
 
@@ -124,13 +125,16 @@ class _Openness:
 
 def _openness(trajectories: Sequence[Trajectory], series: Series) -> _Openness:
     changes, features, last = [], [], []
-    turning = series.angle or max(np.ptp(values) for values in series.values) > 2
+    every = np.concatenate([t.observations for t in trajectories])
+    wide = [c for c in range(every.shape[1]) if 2 < np.ptp(every[:, c]) < 60]  # whatever may be an angle may act through sine and cosine
     for t, values in zip(trajectories, series.values, strict=True):
         if len(values) < 4:
             continue
         moved = np.diff(values)
         seen = t.observations[1:-1]
-        if turning:
+        bent = seen[:, wide]
+        seen = np.concatenate([seen, np.sin(bent), np.cos(bent)], axis=1)
+        if len(series.columns) == 2:
             seen = np.concatenate([seen, np.sin(values[1:-1])[:, None], np.cos(values[1:-1])[:, None]], axis=1)
         acted = np.concatenate([t.actions[1:], t.actions[:-1]], axis=1)
         changes.append(moved[1:])
@@ -141,20 +145,23 @@ def _openness(trajectories: Sequence[Trajectory], series: Series) -> _Openness:
     change, design, before = np.concatenate(changes), np.concatenate(features), np.concatenate(last)
     design = design[:, np.std(design, axis=0) > 0]
     design = (design - design.mean(axis=0)) / design.std(axis=0)
-    if design.shape[1] <= 12:
+    if design.shape[1] <= 12 or design.shape[1] ** 2 < len(design) / 2:
         design = np.concatenate([design, design**2, *(design[:, [i]] * design[:, i + 1 :] for i in range(design.shape[1] - 1))], axis=1)
-    half = len(change) * 2 // 3
+    # Rows between those that are learned from, since a sum of squares does not reach far beyond; by chance, since actions may be held.
+    judge = np.random.default_rng(0).random(len(change)) < 1 / 3
     value = np.concatenate([values[2:] for values in series.values if len(values) >= 4])
-    spread = float(np.std(value[half:])) or 1.0  # of the very rows that judge: their own chance cancels
+    spread = float(np.std(value[judge])) or 1.0  # of the very rows that judge: their own chance cancels
 
     def open_part(target: np.ndarray, size: float, *extra: np.ndarray) -> float:
         whole = np.concatenate([np.ones((len(change), 1)), design, *(e[:, None] for e in extra)], axis=1)
-        beta = solve(whole[:half], target[:half], 1e-8)
-        return float(np.sqrt(np.mean(np.clip(target[half:] - whole[half:] @ beta, -5 * size, 5 * size) ** 2))) / size
+        beta = solve(whole[~judge], target[~judge], 1e-8)
+        return float(np.sqrt(np.mean(np.clip(target[judge] - whole[judge] @ beta, -5 * size, 5 * size) ** 2))) / size
 
     still = float(np.std(change)) or 1.0
     without, with_last = open_part(change, still), open_part(change, still, before)
     value_open = open_part(value, spread, before)
     if value_open > NOISE and not series.angle:
         return _Openness(value_open, value_open, False)
-    return _Openness(min(without, 0.9), with_last, with_last < 0.6 * without and with_last < 0.7)
+    # What the fields of a moment leave little of needs no velocity: over a step a smooth law of first order bends, too.
+    hidden = with_last < 0.6 * without and with_last < 0.7 and without > HIDDEN
+    return _Openness(min(without, 0.9), with_last, hidden)

@@ -1,10 +1,19 @@
 // Line charts on canvas: one per field, with a goal that can be dragged, and one of all errors.
 
 export const NUM_HUES = 8;
-const LEFT = 46, RIGHT = 12, TOP = 20, BOTTOM = 18;
+const LEFT = 46, RIGHT = 18, TOP = 20, BOTTOM = 18;
 
+const colours = new Map(); // asking the style sheet anew for every line would take longer than drawing it
+export const forgetColours = () => colours.clear();
 export function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  if (!colours.has(name)) colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  return colours.get(name);
+}
+
+// Whether somebody can see an element now; what is scrolled away need not be drawn.
+export function inView(element) {
+  const box = element.getBoundingClientRect();
+  return box.width > 0 && box.bottom > 0 && box.top < innerHeight;
 }
 
 export function sized(canvas) {

@@ -1,13 +1,13 @@
 // The page: what the server says is drawn, what a person does is asked for. Nothing but names of deeds and numbers is sent.
 
-import { FieldChart, NUM_HUES, drawErrors, short } from "./charts.js";
+import { FieldChart, NUM_HUES, drawErrors, forgetColours, inView, short } from "./charts.js";
 import { Scene } from "./scene.js";
 
 const $ = id => document.getElementById(id);
 const LONGEST_PLAY_S = 6, SHORTEST_PLAY_S = 2.5;
 let socket = null, world = null, motion = null, scene = null, charts = [], rows = [], lines = [];
 let frame = 0, playing = false, played = 0, serial = 0, busy = 0, drawn = false, goalHeld = {};
-window.live = { answered: 0, drawn: 0, wrong: [] };
+window.live = { answered: 0, drawn: 0, at: 0, wrong: [] }; // for those who test and time the page
 addEventListener("error", event => window.live.wrong.push(String(event.message)));
 
 function wish(what, number = 0, value = 0) {
@@ -111,6 +111,8 @@ function change(told) {
   $("horizon").value = told.horizon;
   rows.forEach((row, i) => {
     const value = told.values[i];
+    if (row.shown === value) return;
+    row.shown = value;
     if (document.activeElement !== row.slider && !later.has(`turn ${i}`)) row.slider.value = value;
     if (document.activeElement !== row.box) row.box.value = Number(value.toPrecision(6));
     row.element.classList.toggle("changed", value !== row.dial.value);
@@ -118,6 +120,8 @@ function change(told) {
   for (const line of lines) {
     if (line.dataset.dial === "") continue;
     const i = Number(line.dataset.dial), dial = world.dials[i], value = told.values[i];
+    if (line.shown === value) continue;
+    line.shown = value;
     line.classList.toggle("changed", value !== dial.value);
     const text = value === dial.value ? null : dial.whole ? String(value) : String(Number(value.toPrecision(8)));
     const number = line.querySelector("b.dial");
@@ -165,12 +169,12 @@ function redraw() {
     $("cursor").value = frame;
     const step = motion.steps[frame], seconds = world.dt ? ` · ${short(step * world.dt)} s` : "";
     $("moment").textContent = `step ${step}${seconds}`;
-    if (scene) scene.draw(motion, world.task || aimed.chosen.some(Boolean) ? aimed.places : null, frame);
-    charts.forEach((chart, i) => chart.draw(motion, aimed.values[i], aimed.chosen[i], frame));
-    drawErrors($("errorchart"), motion, world.fields, frame);
+    if (scene && inView($("scene"))) scene.draw(motion, world.task || aimed.chosen.some(Boolean) ? aimed.places : null, frame);
+    charts.filter(chart => inView(chart.canvas)).forEach(chart => chart.draw(motion, aimed.values[chart.number], aimed.chosen[chart.number], frame));
+    if (inView($("errorchart"))) drawErrors($("errorchart"), motion, world.fields, frame);
     const now = motion.errors[Math.min(frame, motion.errors.length - 1)];
     [...$("errorkey").children].forEach((item, i) => { item.textContent = `${world.fields[i].name} ${short(now[i])}${world.fields[i].unit && world.fields[i].unit.length < 8 ? ` ${world.fields[i].unit}` : ""}`; });
-    window.live.drawn = motion.serial;
+    Object.assign(window.live, { drawn: motion.serial, at: performance.now() });
   });
 }
 
@@ -214,5 +218,6 @@ $("back").addEventListener("click", () => wish("back_all"));
 $("aimless").addEventListener("click", () => { goalHeld = {}; wish("aimless"); });
 $("save").addEventListener("click", () => wish("save"));
 addEventListener("resize", redraw);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+addEventListener("scroll", redraw, { passive: true });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { forgetColours(); redraw(); });
 connect();

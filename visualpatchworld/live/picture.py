@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 from visualpatchworld.live.session import HORIZONS, Session
-from visualpatchworld.report.sections import coloured
 from visualpatchworld.strict_json import to_json
 
 MOST_FRAMES = 250  # of a stretch, which longer ones are thinned to
@@ -110,7 +112,8 @@ def listing(session: Session) -> list[dict[str, Any]]:
     """The program's lines, coloured; the value of a dial stands in an element of its own, so that a page can change it."""
     dials = {dial.line: i for i, dial in enumerate(session.dials)}
     rows = []
-    for number, line in enumerate(str(coloured(session.imagination.program)).split("\n"), start=1):
+    coloured = highlight(session.imagination.program.text, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
+    for number, line in enumerate(coloured.split("\n"), start=1):
         if number in dials:
             dial = session.dials[dials[number]]
             text = session.imagination.program.text.splitlines()[number - 1]

@@ -7,7 +7,7 @@ const GRAB_PX = 14;
 export class Scene {
   constructor(canvas, scene, aim, redraw) {
     Object.assign(this, { canvas, scene, aim, redraw });
-    this.view = { azimuth: 0.45, elevation: scene.solid ? 0.6 : Math.PI / 2, zoom: scene.solid ? 1.12 : 1 };
+    this.view = { azimuth: 0.45, elevation: scene.solid ? 0.6 : Math.PI / 2, zoom: scene.solid ? 1.4 : 1 }; // room above the ground is mostly empty
     this.goal = null;
     this.listen();
   }
@@ -23,7 +23,7 @@ export class Scene {
   aimCamera(width, height) {
     const { low, high, solid, yDown } = this.scene, { azimuth: a, elevation: e, zoom } = this.view;
     const middle = low.map((value, i) => (value + high[i]) / 2);
-    if (!solid) middle[2] = 0;
+    middle[2] = solid ? low[2] + 0.25 * (high[2] - low[2]) : 0; // most things lie on the ground
     const right = solid ? [-Math.sin(a), Math.cos(a), 0] : [1, 0, 0];
     const up = solid ? [-Math.sin(e) * Math.cos(a), -Math.sin(e) * Math.sin(a), Math.cos(e)] : [0, yDown ? -1 : 1, 0];
     const toward = solid ? [Math.cos(e) * Math.cos(a), Math.cos(e) * Math.sin(a), Math.sin(e)] : [0, 0, 1];

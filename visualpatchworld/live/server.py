@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from visualpatchworld.errors import VpwError, printable
+from visualpatchworld.extras import need
 from visualpatchworld.live.picture import motion_text, said_text, world_text
 from visualpatchworld.live.session import Session, saved, search
 from visualpatchworld.live.wish import DEEDS, MOST_CHARACTERS, SAVE, Refused, Wish, read_wish
@@ -35,7 +36,7 @@ POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:
 
 
 class CannotServe(VpwError):
-    """A port that is taken, or a package that is not installed."""
+    """A port that is taken."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,7 @@ class Saving:
 
 def serve(session: Session, saving: Saving, port: int, ready: Callable[[str], None] = lambda url: None) -> bool:
     """Serve a session until Ctrl-C or SIGTERM; `ready` gets the page's address. False where work was still going on in the end."""
-    try:
-        import websockets  # noqa: F401
-    except ImportError:
-        raise CannotServe("The live page needs the package 'websockets'; `pip install 'visualpatchworld[live]'` installs it.") from None
+    need("live")
     worker = Worker(session, saving)
     # The first plan is compiled while somebody looks around.
     warming = threading.Thread(target=_warm_up, args=(session,), daemon=True, name="warming")

@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import CannotWrite, VpwError
-from visualpatchworld.live.dial import Dial
 from visualpatchworld.live.drawing import Drawing
 from visualpatchworld.live.imagination import Aim, Imagination, Motion
 from visualpatchworld.live.truth import Truth
 from visualpatchworld.output import write_text
+from visualpatchworld.program.dial import Dial
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.trajectory import Trajectory
 

@@ -12,11 +12,11 @@ from jaxtyping import Float
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.input import read_bytes
-from visualpatchworld.live.dial import dials_of
 from visualpatchworld.live.drawing import Drawing, drawing_of
 from visualpatchworld.live.imagination import Imagination
 from visualpatchworld.live.session import HORIZONS, Goal, Session, begun
 from visualpatchworld.live.truth import LoggedTruth, RunningTruth, Truth
+from visualpatchworld.program.dial import dials_of
 from visualpatchworld.program.program import Program, load_program, read_program
 from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.read import read_traces

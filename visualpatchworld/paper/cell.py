@@ -37,7 +37,7 @@ def source_title(domain: Domain, source: str) -> str:
 
 
 Observe = Literal["oracle", "tool"]
-Score = Literal["induced", "hybrid", "simulator", "none"]
+Score = Literal["induced", "hybrid", "sparing", "simulator", "none"]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Vector = tuple[float | None, ...]  # None where a number was not finite
 NO_PROGRAM = "none"  # in place of a fingerprint, where a method wrote no program that loads; its outcomes count as failures

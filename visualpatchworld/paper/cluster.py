@@ -16,6 +16,7 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from visualpatchworld.errors import VpwError, WorkerFailed
+from visualpatchworld.extras import need
 from visualpatchworld.paper import jobs
 
 if TYPE_CHECKING:
@@ -30,10 +31,9 @@ CARRIED = ("VPW_DOMAINS", "JAX_COMPILATION_CACHE_DIR")  # settings of the one wh
 @contextmanager
 def cluster(address: str, folder: Path) -> Iterator[Client]:
     """The cluster behind a scheduler's address, if its workers have this package and see this folder."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise VpwError("A cluster needs Dask: pip install 'visualpatchworld[dask]'.") from None
+    need("dask")
+    from distributed import Client
+
     try:
         client = Client(address, timeout=REACHED_S)
     except (OSError, ValueError, TypeError):
@@ -62,7 +62,8 @@ def run_jobs(
     try:
         while running:
             try:
-                ended = wait(list(running), timeout=LOOK_S, return_when="FIRST_COMPLETED").done
+                looked: Any = wait(list(running), timeout=LOOK_S, return_when="FIRST_COMPLETED")
+                ended = looked.done
             except TimeoutError:
                 ended = set()
             except CancelledError:
@@ -101,7 +102,7 @@ def _report(future: Future, title: str) -> dict[str, Any] | WorkerFailed:
 def _check_workers(client: Client, folder: Path) -> None:
     """Every worker has this very version, and sees a file that is put into the folder."""
     with NamedTemporaryFile(dir=folder, prefix=".cluster-") as token:
-        answers = client.run(_answer, token.name, on_error="return")
+        answers: Any = client.run(_answer, token.name, on_error="return")
     mine = version("visualpatchworld")
     for worker, answer in answers.items():
         if not isinstance(answer, tuple):

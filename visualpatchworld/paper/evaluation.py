@@ -12,13 +12,14 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.domain import PAPER, Cost, Domain, Metric
+from visualpatchworld.errors import VpwError
 from visualpatchworld.paper.cell import NO_PROGRAM, Cell, Observe, Outcome, Score, open_cell, versions
 from visualpatchworld.paper.goals import Goals
 from visualpatchworld.paper.task import Row, Summary, draw_far_tasks, draw_tasks, hash_tasks, summarize
 from visualpatchworld.plan.control import Attempt, control, follow
 from visualpatchworld.plan.observer import Observer, Oracle, Pixels, Task
 from visualpatchworld.plan.planner import Planner, Scorer
-from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer
+from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, SparingScorer
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.simulator import Constants, Simulator
@@ -124,6 +125,10 @@ class Condition:
         if self.score == "simulator":
             return engine
         assert self.model is not None
+        if self.score == "sparing":
+            if not isinstance(self.model, InducedScorer):
+                raise VpwError("Sparing the engine needs a program whose errors can be read here; it does not go with --sandbox.")
+            return SparingScorer(self.model, engine)
         return HybridScorer(self.model, engine)
 
 

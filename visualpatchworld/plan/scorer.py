@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -91,6 +92,46 @@ class HybridScorer(Scorer):
         costs = np.full(len(actions), np.inf)
         costs[shortlist] = second.costs
         return Scores(costs, second.engine_rollouts, first.non_finite + second.non_finite)
+
+
+@dataclass(frozen=True)
+class SparingScorer(Scorer):
+    """The program for all candidates, and the engine only for promising ones of which the program itself is unsure.
+
+    A program prints the standard errors of its constants. Where a future costs something else once they are off by that much, the program
+    is near an event that its own errors decide: a touch, a grip, a wall.
+    """
+
+    cheap: InducedScorer
+    engine: EngineScorer
+    share: float = 0.03  # of candidates that the engine sees at most
+    promising: float = 0.3  # share of the cheapest that is worth a doubt
+    doubt: float = 0.05  # relative change of a cost from which on the program is unsure
+
+    @cached_property
+    def _doubter(self) -> InducedScorer:
+        return InducedScorer(off_by_errors(self.cheap.program), self.cheap.cost)
+
+    def score(self, situation: Situation, actions: Float[np.ndarray, "K H A"]) -> Scores:
+        first, other = self.cheap.score(situation, actions), self._doubter.score(situation, actions)
+        count = len(actions)
+        order = np.argsort(first.costs, kind="stable")[: max(1, round(self.promising * count))]
+        with np.errstate(invalid="ignore"):
+            unsure = ~(np.abs(first.costs - other.costs) <= self.doubt * np.abs(first.costs))
+        asked = order[unsure[order]][: int(self.share * count)]
+        if not len(asked):
+            return first
+        second = self.engine.score(situation, np.asarray(actions)[asked])
+        costs = first.costs.copy()
+        costs[asked] = second.costs
+        return Scores(costs, second.engine_rollouts, first.non_finite + second.non_finite)
+
+
+def off_by_errors(program: Program) -> Program:
+    """The program with every constant off by the standard error that stands beside it."""
+    printed = re.findall(r"^([A-Z][A-Z0-9_]*) = \S+  #.*?\+- ([0-9.e+-]+)", program.text, re.MULTILINE)
+    values = program.constants
+    return program.edited({name: values[name] + float(error) for name, error in printed if isinstance(values[name], float)})
 
 
 def cost_of(cost: Cost, states: Any, goal: Any, steps_left: Any = None) -> Any:

@@ -30,6 +30,7 @@ class Imagined:
     observe: Callable[[Any], Any]  # state (S) -> observation (O)
     reward: Callable[[Any, Any, Any], Any]  # state, action, next state -> number
     terminated: Callable[[Any], Any]  # next state -> truth value
+    valid: Callable[[Any], Any]  # state -> truth value: whether the program's laws were seen to hold there
     has_reward: bool
     has_end: bool
 
@@ -68,6 +69,9 @@ def imagine(program: Program, backend: Backend = "jax", dtype: Any = None, const
     def over(after: Any) -> Any:
         return array.asarray(False if model.terminated is None else model.terminated(tuple_of(after)), bool)
 
+    def inside(state: Any) -> Any:
+        return array.asarray(True if model.valid is None else model.valid(tuple_of(state)), bool)
+
     return Imagined(
         fields,
         state_of,
@@ -75,6 +79,7 @@ def imagine(program: Program, backend: Backend = "jax", dtype: Any = None, const
         observation_of,
         reward_of,
         over,
+        inside,
         model.reward is not None,
         model.terminated is not None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from jaxtyping import Float, UInt8
 
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
+from visualpatchworld.extras import need
 from visualpatchworld.input import read_bytes
 from visualpatchworld.output import writing
 from visualpatchworld.program.env import imagine
@@ -25,9 +26,6 @@ from visualpatchworld.world.collect import excitation, record
 from visualpatchworld.world.log import LogWorld
 from visualpatchworld.world.open import open_world
 from visualpatchworld.world.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from rerun import RecordingStream
 
 PROGRAM, RECORD = "world_model.py", "induction.json"
 STEPS = 200  # of an episode of a world that sets itself no limit
@@ -135,11 +133,10 @@ def errors(truth: Truth, seen: Float[np.ndarray, "T O"], foreseen: Float[np.ndar
 
 def write_recording(path: Path, program: Program, truth: Truth, *, horizon: int, progress: Callable[[str], None]) -> dict[str, float]:
     """Write a recording that `rerun FILE.rrd` opens; the root mean square error of each field comes back."""
-    try:
-        import rerun as rr
-        import rerun.blueprint as rrb
-    except ImportError:
-        raise VpwError("A recording needs Rerun's library: pip install 'visualpatchworld[rerun]'.") from None
+    need("rerun")
+    import rerun as rr  # pyright: ignore[reportMissingImports]
+    import rerun.blueprint as rrb  # pyright: ignore[reportMissingImports]
+
     if not any(len(episode) for episode in truth.episodes):
         raise BadTrace(f"{truth.world} has no episode with a step in it.")
     off = []
@@ -175,9 +172,9 @@ def write_recording(path: Path, program: Program, truth: Truth, *, horizon: int,
     return {name: float(value) for name, value in zip(truth.names, total, strict=True)}
 
 
-def _send(stream: RecordingStream, truth: Truth, values: Float[np.ndarray, "T N"], paths: Sequence[str]) -> None:
+def _send(stream: Any, truth: Truth, values: Float[np.ndarray, "T N"], paths: Sequence[str]) -> None:
     """Columns of numbers over the steps, and over seconds where it is known how many a step has."""
-    import rerun as rr
+    import rerun as rr  # pyright: ignore[reportMissingImports]
 
     steps = np.arange(len(values))
     indexes: list[Any] = [rr.TimeColumn("step", sequence=steps)]

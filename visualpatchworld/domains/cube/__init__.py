@@ -28,4 +28,5 @@ DOMAIN = Domain(
     goal_costs=task.GOAL_COSTS,
     planners=settings.PLANNERS,
     far_budget=settings.FAR_BUDGET,
+    variant=scene.of_blocks,
 )

@@ -27,4 +27,5 @@ DOMAIN = Domain(
     goal_distances=task.GOAL_DISTANCES,
     goal_costs=task.GOAL_COSTS,
     planners=settings.PLANNERS,
+    variant=scene.of_blocks,
 )

@@ -18,6 +18,7 @@ TRANSITION_TOLERANCES = {"finger_m": 0.0025, "q_rad": 0.0025}
 PLANNER = CEM(samples=300, iterations=10, elites=30, horizon=1, replan_every=1, init_std=0.7)
 BUDGET_PER_OFFSET = 2  # steps allowed for each step that lies between start and goal
 
+# A second ahead: time to swing there, and joints as well as the fingertip are met in passing.
 SEARCH = CEM(
     samples=300, iterations=10, elites=30, horizon=25, replan_every=5, init_std=0.7,
     hold=5, restarts=2, warm_start=True, enough=0.3, heeds_budget=True,

@@ -16,6 +16,7 @@ TRANSITION_TOLERANCES = {"agent_px": 0.8}
 PLANNER = CEM(samples=300, iterations=10, elites=30, horizon=25, replan_every=25, init_std=1.0)
 BUDGET_PER_OFFSET = 2  # steps allowed for each step that lies between start and goal
 
+# Far enough ahead to go around by the door from anywhere; a wall is a dead end for a search that sees less than the way around it.
 SEARCH = CEM(
     samples=300, iterations=10, elites=30, horizon=80, replan_every=10, init_std=1.0,
     hold=10, restarts=4, warm_start=True, enough=0.3, heeds_budget=True,

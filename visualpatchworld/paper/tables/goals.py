@@ -1,4 +1,4 @@
-"""Long, other and precise goals: what planners reach where the frozen one was never meant to go."""
+"""Long, other and precise goals, and worlds that have changed: what planners reach where the frozen one was never meant to go."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section
 from visualpatchworld.paper.task import summarize
 
 FOLDER, COMMAND = "goals", "python benchmarks/goals.py"
+EDITED, EDITED_COMMAND = "edited", "python benchmarks/edited.py"
+PROGRAMS = ("edited", "unedited", "induced")
 
 
-def table(results: Results, quoted: Quoted) -> Table:
+def goals_table(results: Results, quoted: Quoted) -> Table:
     """A section per source of tasks, a row per kind of goal and planner, seeds pooled."""
     found = read_results(results.folder / FOLDER)
     groups: dict[Any, list[Result]] = defaultdict(list)
@@ -105,4 +107,52 @@ def _row(record: Mapping[str, Any], told: Mapping[str, Any]) -> tuple[Entry, ...
         Entry(number(record["floor_random"])),
         Entry(MISSING if seconds is None else f"{seconds:.2g}"),
         quote(told.get("told", MISSING)),
+    )
+
+
+def edited_table(results: Results, quoted: Quoted) -> Table:
+    """A row per changed world: the program edited for it, the one as it was, and one induced there anew."""
+    found = read_results(results.folder / EDITED)
+    groups: dict[Any, dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
+    for result in found.results:
+        if result.cell.method in PROGRAMS:
+            changes = tuple(sorted((name, str(value)) for name, value in result.cell.vary.items()))
+            groups[result.cell.domain, changes, result.cell.metric, result.cell.planner][result.cell.method].append(result)
+    if not groups:
+        raise NoResults(f"There are no results in '{results.folder / EDITED}'; `{EDITED_COMMAND}` computes some.")
+    rows, records = [], []
+    for (name, changes, metric, planner), by_program in sorted(groups.items()):
+        summaries = {program: summarize([outcome for part in parts for outcome in part.outcomes]) for program, parts in by_program.items()}
+        parts = tuple(next(iter(by_program.values())))
+        floors = {floor: floor_of(found, parts, floor) for floor in ("zero", "random")}
+        told = ", ".join(f"{constant} = {value}" for constant, value in changes)
+        scores = [
+            Entry(number(summaries[program].success), interval(summaries[program].ci95)) if program in summaries else Entry(MISSING)
+            for program in PROGRAMS
+        ]
+        counted = [str(summary.n) for summary in summaries.values()]
+        rows.append(
+            (
+                words(f"{load_domain(name).title}: {told}"),
+                *scores,
+                Entry(" or ".join(dict.fromkeys(counted))),
+                *(Entry(number(floor.success) if floor else MISSING) for floor in floors.values()),
+                words(planner),
+            )
+        )
+        scored = {program: summary.success for program, summary in summaries.items()}
+        records.append({"domain": name, "vary": dict(changes), "metric": metric, "planner": planner, "success": scored})
+    headings = ("edited", "as it was", "induced anew", "n", "zero floor", "random floor")
+    return Table(
+        id=quoted.id,
+        title="Planning in changed worlds with a program that was edited, without a step of new data",
+        columns=(Column("the world's change", words=True), *map(Column, headings), Column("planner", words=True)),
+        sections=(Section("Measured", tuple(rows)),),
+        notes=(
+            "Scores are percent of tasks in the changed world; [a, b] is Wilson's 95 % interval.",
+            "Edited: one constant or a few of the program of the nominal world were changed by hand. Induced anew: from episodes and "
+            "experiments of the changed world.",
+            f"`{EDITED_COMMAND}` computes what is missing.",
+        ),
+        measured=tuple(records),
     )

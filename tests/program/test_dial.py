@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from visualpatchworld.live.dial import dials_of
+from visualpatchworld.program.dial import dials_of
 from visualpatchworld.program.program import Program
 
 TEXT = '''"""A program."""
