@@ -111,7 +111,7 @@ def soft_stops(
 
 
 def _ends(coordinate: Coordinate, rows: Rows, off: Float[np.ndarray, "N S"], tolerance: Float[np.ndarray, " S"]) -> list[_End]:
-    """Where steps turn from usual ones to events that push the coordinate back."""
+    """Where steps turn from usual ones to events that send the coordinate back."""
     i, j = rows.names.index(coordinate.name), rows.names.index(str(coordinate.velocity))
     events = np.any(np.abs(off) > tolerance, axis=1)
     found = []
