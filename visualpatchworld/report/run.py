@@ -13,7 +13,7 @@ from visualpatchworld.input import NotRegular, check_inside
 from visualpatchworld.paper.induction_record import BadRecord, InductionRecord, read_induction
 from visualpatchworld.paper.results import NoResults, Results, read_results
 from visualpatchworld.program.program import MOST_BYTES, BadProgram, Program, read_program
-from visualpatchworld.report.sections import Measured, measured_with
+from visualpatchworld.report.sections import Measured, NoRun, measured_with
 from visualpatchworld.simulator import Constants
 from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.episode import Traces
@@ -66,10 +66,6 @@ def check_records(folder: Path) -> None:
 
 
 PROGRAM, INDUCTION, EPISODES, TIMINGS = "world_model.py", "induction.json", "episodes.h5", "timings.json"
-
-
-class NoRun(VpwError):
-    """A folder that no run has filled, or that does not say which domain it is about."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.errors import UnknownName
+from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.induction.select import refutation
 from visualpatchworld.paper.cell import Outcome
 from visualpatchworld.paper.induction_record import BadRecord, CandidateRecord, InductionRecord, VerdictRecord
@@ -22,8 +22,11 @@ from visualpatchworld.paper.task import Summary, summarize
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.sandbox import Sandbox
 from visualpatchworld.report.page import Chart, Line, svg
-from visualpatchworld.report.run import NoRun
 from visualpatchworld.trace.episode import Episode, Traces, for_tasks
+
+
+class NoRun(VpwError):
+    """A folder that no run has filled, or that does not say which domain it is about."""
 
 
 @dataclass(frozen=True)
