@@ -1,12 +1,16 @@
 """Does induction find the form and the constants? Many seeds, nominal, varied and changed worlds; resumable, one JSON line per run.
 
-Usage: python benchmarks/recovery.py DOMAIN --out FILE.jsonl [--seeds 20] [--cases nominal varied changed siblings] [--fit]
+Usage: python benchmarks/recovery.py DOMAIN --out FILE.jsonl [--seeds 20] [--cases nominal varied changed siblings] [--fit [--plan 50]]
+
+The siblings, end to end: for d in tworoom reacher pusht cube: recovery.py $d --cases siblings --seeds 1 --fit --plan 50
+--out results/siblings/$d.jsonl --keep runs/siblings; `python benchmarks/recovery.py --table results/siblings` prints what is there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,12 +19,17 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld.cli._compute import keep_compiled
+from visualpatchworld.cli.plan import TASK_EPISODES, TASK_EPISODES_SEED
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, build
 from visualpatchworld.induction.blackbox import black_box
-from visualpatchworld.induction.induce import choose_form, induce
-from visualpatchworld.induction.windows import recordings_of
-from visualpatchworld.trace.episode import collect
+from visualpatchworld.induction.induce import choose_form, induce, induce_from, summary
+from visualpatchworld.induction.windows import errors_by_horizon, recordings_of
+from visualpatchworld.output import make_folder
+from visualpatchworld.paper.evaluation import Request, measure, measure_floors, report
+from visualpatchworld.program.program import Program
+from visualpatchworld.simulator import Constants
+from visualpatchworld.trace.episode import collect, for_tasks
 
 EPISODES = 50
 
@@ -75,11 +84,20 @@ SIBLINGS: dict[str, list[tuple[dict[str, Any], dict[str, str]]]] = {
     "pusht": [
         ({"block_shape": shape}, {"drive": "PD", "block": "pushed", "response": "quasi-static", "contact": "smooth"})
         for shape in ("square", "hexagon", "disc", "L")
+    ]
+    + [
+        ({"friction": 0.5}, {"drive": "PD", "block": "pushed", "response": "quasi-static", "contact": "rough"}),
+        ({"response": "inertial"}, {"drive": "PD", "block": "pushed", "response": "inertial", "contact": "smooth"}),
+        ({"blocks": 2}, {"drive": "PD", "block": "pushed", "response": "quasi-static", "contact": "smooth", "blocks": "meet"}),
     ],
     "tworoom": [({"rooms": 3}, {"transport": "linear", "obstacles": "border-and-wall"})],
     "reacher": [({"links": 3}, {"space": "joint", "order": "second", "limits": "elbow-and-wrist"})],
-    "cube": [],
+    "cube": [({"blocks": 2}, {"object": "gripped", "effector": "lagged", "release": "falls", "blocks": "stack"})],
 }
+# What a sibling's foresight is judged by: the quantity of its task, against a tenth of the success radius.
+JUDGED = {"pusht": ("block_px", 20.0), "tworoom": ("agent_px", 16.0), "reacher": ("finger_m", 0.05), "cube": ("block_m", 0.04)}
+FORESEEN_STEPS = 25
+TASK_SEED = 42
 NOMINAL = {
     "pusht": {"drive": "PD", "block": "pushed", "response": "quasi-static", "contact": "smooth"},
     "tworoom": {"transport": "linear", "obstacles": "border-and-wall"},
@@ -92,7 +110,7 @@ def stated(name: str, constants: Any) -> dict[str, float]:
     """The constants of a domain's law that its simulator states, under their names in the program; of Cube's, which sums up what six joints
     under a controller do, none."""
     if name == "pusht":
-        _, _, block = build(constants)
+        _, _, (block, *_) = build(constants)
         drive = {"AGENT_REACH": constants.reach, "AGENT_GAIN": constants.gain, "AGENT_DAMPING": constants.damping}
         return drive | {
             "STEP_SECONDS": constants.substeps * PHYSICS_STEP_S,
@@ -117,12 +135,23 @@ def off(name: str, constants: Any, values: Mapping[str, float | int]) -> dict[st
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("domain", choices=sorted(NOMINAL))
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("domain", nargs="?", choices=sorted(NOMINAL))
+    parser.add_argument("--out", type=Path)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--cases", nargs="+", default=["nominal", "varied", "changed"])
     parser.add_argument("--fit", action="store_true", help="also collect episodes and run level 2")
+    parser.add_argument("--plan", type=int, default=0, metavar="N", help="with --fit: also plan N tasks with the program alone")
+    parser.add_argument("--planner", default="paper", help="with --plan: a planner's name; `paper` is the frozen one")
+    parser.add_argument("--only", nargs="+", metavar="NAME=VALUE", help="of changed worlds and siblings, only those with such a constant")
+    parser.add_argument("--keep", type=Path, help="with --fit: folder for programs; one that is there is not induced anew")
+    parser.add_argument("--table", type=Path, help="print the rows of the siblings in this folder, and do nothing else")
     options = parser.parse_args()
+    if options.table is not None:
+        print_table(options.table)
+        return
+    if options.domain is None or options.out is None or (options.plan and not options.fit):
+        parser.error("a domain and --out are needed, and --plan needs --fit")
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     keep_compiled()
     domain = load_domain(options.domain)
     done = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
@@ -130,10 +159,16 @@ def main() -> None:
         for case in options.cases:
             for seed in range(options.seeds):
                 for vary, expected in worlds(domain, case, seed):
+                    if options.only and not any(f"{name}={value}" in options.only for name, value in vary.items()):
+                        continue
                     key = {"domain": domain.name, "case": case, "seed": seed, "vary": vary, "fit": options.fit}
+                    key |= {"tasks": options.plan, "planner_name": options.planner} if options.plan else {}
                     if any(all(row.get(name) == value for name, value in key.items()) for row in done):
                         continue
-                    row = key | run(domain, vary, expected, seed, fit=options.fit)
+                    if options.plan:
+                        row = key | end_to_end(domain, vary, expected, seed, options)
+                    else:
+                        row = key | run(domain, vary, expected, seed, fit=options.fit)
                     file.write(json.dumps(row) + "\n")
                     file.flush()
                     print(
@@ -180,6 +215,71 @@ def run(domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], se
         "rollout_error": errors,
         "seconds": time.perf_counter() - began,
     }
+
+
+def end_to_end(
+    domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], seed: int, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Both levels on one world, then foresight and planning with the program on episodes that it was not fitted to."""
+    constants = domain.constants.varied(vary)
+    domain, keep = domain.of(constants), options.keep
+    folder = make_folder(keep / "-".join([domain.name, *(f"{name}={value}" for name, value in vary.items()), str(seed)])) if keep else None
+    found = induced(domain, constants, seed, folder)
+    program = Program(found["text"]).check(domain.scene.state_space, domain.layout.action.width)
+    episodes = tuple(collect(domain, constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED, pixels=False))
+    rng = np.random.default_rng(TASK_SEED)
+    errors = errors_by_horizon(program, recordings_of(for_tasks(episodes)), domain, rng, FORESEEN_STEPS)
+    quantity, radius = JUDGED[domain.name]
+    request = Request(
+        domain=domain, constants=constants, vary={name: str(value) for name, value in vary.items()}, method="vpw", program=program,
+        observe="oracle", score="induced", episodes=episodes, source="collected", count=options.plan, offset=25, seed=TASK_SEED,
+        metric=next(iter(domain.metrics)), planner_name=options.planner,
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as fresh:
+        results = folder / "results" if folder else Path(fresh)
+        began = time.perf_counter()
+        planned = report(request, list(measure(make_folder(results), request)), measure_floors(results, request))
+    best = found["candidates"][0]
+    return {
+        "sketch": found["sketch"],
+        "right": all(found["choices"][axis] == value for axis, value in expected.items()),
+        "explained": best["explained"],
+        "probes": best["probes"],
+        "lines": len(found["text"].splitlines()),
+        "rollout_error": errors,
+        "error_of_radius": {key: errors[quantity][FORESEEN_STEPS][key] / radius for key in ("median", "mean", "p90")},
+        **{name: planned[name] for name in ("success", "n", "success_unsolved", "n_unsolved", "floor_zero", "floor_random", "planner")},
+        "seconds": found["seconds"],
+        "seconds_planning": time.perf_counter() - began,
+    }
+
+
+def induced(domain: Domain, constants: Constants, seed: int, folder: Path | None) -> dict[str, Any]:
+    """What `vpw induce` says, and the program's text; read from the folder where it is there."""
+    if folder is not None and (folder / "induction.json").exists():
+        return json.loads((folder / "induction.json").read_text()) | {"text": (folder / "world_model.py").read_text()}
+    episodes = list(collect(domain, constants, episodes=EPISODES, seed=seed, pixels=False))
+    induction = induce_from(domain, constants, episodes, seed=seed)
+    found = summary(domain, induction, None)
+    if folder is not None:
+        (folder / "world_model.py").write_text(induction.program.text)
+        (folder / "induction.json").write_text(json.dumps(found) + "\n")
+    return found | {"text": induction.program.text}
+
+
+def print_table(folder: Path) -> None:
+    """One line per sibling."""
+    print("| world | form | probes | 25-step error / radius: median, p90 | planned | at rest, at random | s to induce |")
+    print("|---|---|---|---|---|---|---|")
+    for path in sorted(folder.glob("*.jsonl")):
+        for row in map(json.loads, path.read_text().splitlines()):
+            world = " ".join([row["domain"], *(f"{name}={value}" for name, value in row["vary"].items())])
+            error, form = row["error_of_radius"], row["sketch"] + ("" if row["right"] else " (WRONG)")
+            floors = f"{row['floor_zero']:.0f}, {row['floor_random']:.0f} %"
+            print(
+                f"| {world} | {form} | {row['explained']}/{row['probes']} | {error['median']:.2g}, {error['p90']:.2g} "
+                f"| {row['success']:.0f} % of {row['n']} | {floors} | {row['seconds']:.0f} |"
+            )
 
 
 if __name__ == "__main__":

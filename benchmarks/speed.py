@@ -1,6 +1,7 @@
 """How fast programs plan, against their engines, in the same run.
 
     python benchmarks/speed.py                                    all domains, programs from runs/DOMAIN/world_model.py
+    python benchmarks/speed.py --planners default,icem,mppi       other planners than the paper's
     python benchmarks/speed.py --export workloads.json            only write down what is to be measured
     python benchmarks/speed.py --workloads workloads.json --program-only --out speed.json
 
@@ -40,10 +41,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = options.workloads or options.export or Path(folder) / "workloads.json"
         if not options.workloads:
-            write_workloads(path, [make_workload(name, _program(name, options.programs)) for name in _names(options.domains)])
+            asked = [(name, planner) for name in _names(options.domains) for planner in options.planners.split(",")]
+            write_workloads(path, [make_workload(name, _program(name, options.programs), planner) for name, planner in asked])
         if options.export:
             return
-        names = options.domains or list(read_workloads(path))
+        names = [key for key, workload in read_workloads(path).items() if not options.domains or workload.domain in options.domains]
         rows = []
         for name in names:  # each in a process of its own: memory and compilation start from nothing
             print(f"{name} ...", file=sys.stderr)
@@ -68,7 +70,8 @@ def measure(workload: Workload, program_only: bool, repeats: int) -> dict[str, A
     cores = len(os.sched_getaffinity(0))
     spread_over_cores(cores)
     program, cost, planner = Program(workload.program), workload.cost(), _planner(workload)
-    plan = _planning(workload, planner, InducedScorer(program, cost))
+    scorer = InducedScorer(program, cost)
+    plan = _planning(workload, planner, scorer)
     first = _seconds(plan)
     plan_seconds = [_seconds(plan) for _ in range(repeats)]
     actions = np.random.default_rng(0).uniform(-1, 1, (CANDIDATES, HORIZON, workload.action_dim))
@@ -80,10 +83,14 @@ def measure(workload: Workload, program_only: bool, repeats: int) -> dict[str, A
 
     _seconds(roll)
     roll_seconds = [_seconds(roll) for _ in range(repeats)]
+    whole = _planning(workload, dataclasses.replace(planner, enough=0.0), scorer) if getattr(planner, "enough", 0.0) else plan
+    whole()
     row = {
         "domain": workload.domain,
+        "planner_name": workload.planner_name,
         "planner": planner.title,
         "steps_per_sample": planner.horizon * planner.rollouts_per_plan // (len(workload.macros) or planner.samples),
+        "whole_plan_s": _spread([_seconds(whole) for _ in range(repeats)]),
         "device": jax.devices()[0].device_kind,
         "num_devices": len(jax.devices()),
         "cores": cores,
@@ -125,21 +132,22 @@ def _against_engine(workload: Workload, planner: Any, cost: Any, plan: Callable[
 
 
 def _planner(workload: Workload) -> Any:
-    from visualpatchworld.plan.cem import CEM
+    from visualpatchworld.plan.cem import CEM, ICEM, Polished
+    from visualpatchworld.plan.mppi import MPPI
     from visualpatchworld.plan.shooting import Shooting
 
-    return {kind.__name__: kind for kind in (CEM, Shooting)}[workload.planner_kind](**workload.planner)
+    return {kind.__name__: kind for kind in (CEM, ICEM, Polished, MPPI, Shooting)}[workload.planner_kind](**workload.planner)
 
 
 def _planning(workload: Workload, planner: Any, scorer: Any) -> Callable[[], None]:
     """A plan for the workload's task, ready to be made again and again."""
     import jax
 
-    from visualpatchworld.plan.cem import cem_search
     from visualpatchworld.plan.planner import Situation
+    from visualpatchworld.plan.sampling import sampling_search
     from visualpatchworld.plan.shooting import shooting_search
 
-    search = shooting_search(np.array(workload.macros), scorer) if workload.macros else cem_search(planner, scorer)
+    search = shooting_search(np.array(workload.macros), scorer) if workload.macros else sampling_search(planner, scorer)
     situation = Situation(np.array(workload.state), np.array(workload.goal), np.array(workload.engine_state))
     start, key = np.zeros((planner.horizon, workload.action_dim)), jax.random.key(0)
 
@@ -156,7 +164,8 @@ def _plan_seconds_at(workload: Workload, samples: int, scorer: Any) -> float:
         macros = np.array(workload.macros)[np.arange(samples) % len(workload.macros)]
         workload, planner = dataclasses.replace(workload, macros=macros.tolist()), dataclasses.replace(planner, macros=samples)
     else:
-        planner = dataclasses.replace(planner, samples=samples, elites=max(1, samples // 10))
+        elites = {"elites": max(1, samples // 10)} if hasattr(planner, "elites") else {}
+        planner = dataclasses.replace(planner, samples=samples, **elites)
     plan = _planning(workload, planner, scorer)
     plan()
     return float(np.median([_seconds(plan) for _ in range(5)]))
@@ -169,7 +178,8 @@ def told(row: dict[str, Any]) -> str:
     lines = [
         f"{row['domain']}: {row['planner']}; {row['num_devices']} x {row['device']}, {row['cores']} cores",
         *([f"  plan: {_range(ratio)} times as fast as under the engine"] if ratio else []),
-        f"  plan: {row['plan_s']['median']:.4g} s{against}; compiled in {row['compile_s']:.1f} s",
+        f"  plan: {row['plan_s']['median']:.4g} s{against}; {row['whole_plan_s']['median']:.4g} s where nothing ends it early; "
+        f"compiled in {row['compile_s']:.1f} s",
         *([f"  rollouts: {_range(steps)} times as many steps per second as the engine in one process"] if steps else []),
         f"  rollouts: {row['steps_per_s']:,.0f} steps/s" + (f", engine {row['engine_steps_per_s']:,.0f}" if steps else ""),
         "  plan by samples: " + ", ".join(f"{n}: {seconds:.3g} s" for n, seconds in row["plan_s_by_samples"].items()),
@@ -224,6 +234,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("domains", nargs="*", metavar="DOMAIN", help="all when none is named")
     parser.add_argument("--programs", type=Path, default=Path("runs"), metavar="DIR", help="where DIR/DOMAIN/world_model.py lie")
+    parser.add_argument("--planners", default="paper", metavar="NAME,NAME", help="of the domains' planners: paper, default, icem, ...")
     parser.add_argument("--export", type=Path, metavar="FILE.json", help="write what is to be measured, and measure nothing")
     parser.add_argument("--workloads", type=Path, metavar="FILE.json", help="measure what was exported")
     parser.add_argument("--program-only", action="store_true", help="leave the engines out; they need not be installed")

@@ -30,6 +30,13 @@ class Workload:
     goal: list[float]
     engine_state: list[float]
     action_dim: int
+    planner_name: str = "paper"
+    cost_name: str = "cost"  # of the function in that file
+
+    @property
+    def key(self) -> str:
+        """The domain, and the planner where that is not the frozen one."""
+        return self.domain if self.planner_name == "paper" else f"{self.domain}:{self.planner_name}"
 
     def cost(self) -> Callable[[Any, Any], Any]:
         """The domain's cost, without the domain's engine."""
@@ -37,11 +44,11 @@ class Workload:
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        return module.cost
+        return getattr(module, self.cost_name)
 
 
-def make_workload(name: str, program: Path) -> Workload:
-    """The workload of a domain, from the first task of a few episodes of its own policy."""
+def make_workload(name: str, program: Path, planner_name: str = "paper") -> Workload:
+    """The workload of a domain and one of its planners, from the first task of a few episodes of its own policy."""
     import numpy as np
 
     from visualpatchworld.domain import load_domain
@@ -53,24 +60,25 @@ def make_workload(name: str, program: Path) -> Workload:
     domain = load_domain(name)
     episodes = list(collect(domain, domain.constants, episodes=EPISODES, seed=SEED))
     task = draw_tasks(for_tasks(episodes), count=1, offset=OFFSET, seed=SEED)[0]
+    planner, cost = domain.planner_named(planner_name), domain.cost_for(planner_name, next(iter(domain.metrics)))
     macros = []
-    if isinstance(domain.planner, Shooting):
-        macros = cut_macros(
-            [episode.actions[:-1] for episode in for_fitting(episodes)], domain.planner, np.random.default_rng(SEED)
-        ).tolist()
-    source = inspect.getsourcefile(domain.cost)
+    if isinstance(planner, Shooting):
+        macros = cut_macros([episode.actions[:-1] for episode in for_fitting(episodes)], planner, np.random.default_rng(SEED)).tolist()
+    source = inspect.getsourcefile(cost)
     assert source is not None
     return Workload(
         domain=name,
         program=load_program(program, domain.scene.state_space, domain.layout.action.width).text,
         cost_file=str(Path(source).resolve().relative_to(ROOT)),
-        planner_kind=type(domain.planner).__name__,
-        planner=dataclasses.asdict(domain.planner),
+        planner_kind=type(planner).__name__,
+        planner=dataclasses.asdict(planner),
         macros=macros,
         state=task.start.tolist(),
         goal=task.goal.tolist(),
         engine_state=task.start_engine_state.tolist(),
         action_dim=domain.layout.action.width,
+        planner_name=planner_name,
+        cost_name=cost.__name__,
     )
 
 
@@ -80,9 +88,9 @@ def write_workloads(path: Path, workloads: Sequence[Workload]) -> None:
 
 
 def read_workloads(path: Path) -> dict[str, Workload]:
-    """By domain."""
-    rows = json.loads(path.read_text(encoding="utf-8"))
-    return {row["domain"]: Workload(**row) for row in rows}
+    """By domain, and planner where that is not the frozen one."""
+    workloads = [Workload(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    return {workload.key: workload for workload in workloads}
 
 
 def without_engines() -> None:

@@ -1,9 +1,10 @@
 """From a world to a program, nothing given but the world: every world of the table, beside what users would take instead; resumable.
 
 Usage: python benchmarks/worlds.py [--only NAME ...] [--seeds 0] [--seconds 60] [--sindy PYTHON]
-       python benchmarks/worlds.py --plan [--episodes 20] [--only NAME ...]
+       python benchmarks/worlds.py --plan [--episodes 20] [--true-seconds 300] [--only NAME ...]
 
 A line per world and seed goes to results/worlds/worlds.jsonl, of planning to results/worlds/plans.jsonl; the programs to programs/worlds/.
+A line of planning is measured again where the program is another one since.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def measure(name: str, seed: int, seconds: float, sindy: Path | None, programs: 
     began, cpu = time.perf_counter(), time.process_time()
     found = discover(world, budget=BUDGET, seed=seed, seconds=seconds, progress=say)
     wall, cpu = time.perf_counter() - began, time.process_time() - cpu
-    path = programs / folder_name(name) / ("world_model.py" if seed == 0 else f"world_model_{seed}.py")
+    path = program_path(programs, name, seed)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(found.program.text, encoding="utf-8")
     say("collecting episodes that judge")
@@ -142,11 +143,16 @@ def measure(name: str, seed: int, seconds: float, sindy: Path | None, programs: 
     return record
 
 
-def plan(name: str, seed: int, episodes: int, programs: Path, say) -> dict[str, Any]:
+def program_path(programs: Path, name: str, seed: int) -> Path:
+    """Where the program of a world and a seed lies."""
+    return programs / folder_name(name) / ("world_model.py" if seed == 0 else f"world_model_{seed}.py")
+
+
+def plan(name: str, seed: int, episodes: int, true_seconds: float, programs: Path, say) -> dict[str, Any]:
     """Returns of planning in the true world with the program's own reward and end."""
     from visualpatchworld.plan.reward import evaluate_return
 
-    path = programs / folder_name(name) / ("world_model.py" if seed == 0 else f"world_model_{seed}.py")
+    path = program_path(programs, name, seed)
     program = Program(read_program(path), path)
     began = time.perf_counter()
     done = evaluate_return(
@@ -154,6 +160,8 @@ def plan(name: str, seed: int, episodes: int, programs: Path, say) -> dict[str, 
         program,
         episodes=episodes,
         seed=HELD_OUT_SEED + seed,
+        true_world_episodes=episodes if true_seconds else 0,
+        true_world_seconds=true_seconds,
         on_episode=lambda number, earned: say(f"episode {number + 1}: {earned:.1f}"),
     )
     record: dict[str, Any] = {"name": name, "seed": seed, "episodes": episodes, "ok": True, "program_hash": program.hash}
@@ -170,6 +178,7 @@ def main() -> None:
     parser.add_argument("--sindy", type=Path, help="an interpreter that has PySINDy")
     parser.add_argument("--plan", action="store_true", help="measure returns with the programs that are there")
     parser.add_argument("--episodes", type=int, default=20)
+    parser.add_argument("--true-seconds", type=float, default=300.0, help="that planning in copies of a world may take")
     parser.add_argument("--again", action="store_true", help="measure also what is there already")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "worlds")
     parser.add_argument("--programs", type=Path, default=ROOT / "programs" / "worlds")
@@ -178,12 +187,22 @@ def main() -> None:
     lines = Lines(options.results / ("plans.jsonl" if options.plan else "worlds.jsonl"), ("name", "seed"))
     for name in options.only:
         for seed in options.seeds:
-            if lines.has(name=name, seed=seed) and not options.again:
+            if _measured(lines, name, seed, options) and not options.again:
                 print(f"{name}, seed {seed}: measured before", flush=True)
             elif options.here:
                 lines.put(_safe(name, seed, options))
             else:
                 _apart(name, seed, options, lines)
+
+
+def _measured(lines: Lines, name: str, seed: int, options: argparse.Namespace) -> bool:
+    """Whether a line is there, and of planning one with the program that is there now and as many episodes."""
+    if not options.plan:
+        return lines.has(name=name, seed=seed)
+    path = program_path(options.programs, name, seed)
+    now = Program(read_program(path), path).hash if path.is_file() else None
+    mine = [line for line in lines.read() if line.get("name") == name and line.get("seed") == seed]
+    return any(line.get("program_hash") == now and line.get("episodes") == options.episodes for line in mine)
 
 
 def _safe(name: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -195,14 +214,21 @@ def _safe(name: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     keep_compiled()
     try:
         if options.plan:
-            return plan(name, seed, options.episodes, options.programs, say)
+            return plan(name, seed, options.episodes, options.true_seconds, options.programs, say)
         return measure(name, seed, options.seconds, options.sindy, options.programs, say)
     except Exception as error:  # a failure is a result, too; what is no sentence of ours is shown in full
         why = str(error) if isinstance(error, VpwError) else f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         if not isinstance(error, VpwError):
             traceback.print_exc()
         say(f"failed: {why}")
-        return {"name": name, "seed": seed, "ok": False, "failed": why, "seconds": round(time.perf_counter() - began, 1)}
+        return {
+            "name": name,
+            "seed": seed,
+            "episodes": options.episodes,
+            "ok": False,
+            "failed": why,
+            "seconds": round(time.perf_counter() - began, 1),
+        }
 
 
 def _apart(name: str, seed: int, options: argparse.Namespace, lines: Lines) -> None:
@@ -218,6 +244,8 @@ def _apart(name: str, seed: int, options: argparse.Namespace, lines: Lines) -> N
         str(options.seconds),
         "--episodes",
         str(options.episodes),
+        "--true-seconds",
+        str(options.true_seconds),
     ]
     given += ["--results", str(options.results), "--programs", str(options.programs)] + ["--plan"] * options.plan
     given += ["--sindy", str(options.sindy)] if options.sindy else []

@@ -27,10 +27,12 @@ LAYERS = [
     ["world"],
     ["scene.calibrate", "scene.audit"],
     ["program"],
+    ["plan.candidates", "plan.return_search", "plan.track", "plan.reward"],
     ["induction"],
     ["plan"],
     ["paper"],
     ["report"],
+    ["live"],
     ["api"],
     ["cli", "__main__"],
 ]

@@ -1,6 +1,7 @@
 """The examples run, stay short, and show what they say they show."""
 
 import inspect
+import json
 import os
 import re
 import subprocess
@@ -30,10 +31,11 @@ def compiled(tmp_path_factory: pytest.TempPathFactory):
         yield
 
 
-def run(name: str, folder: Path) -> str:
+def run(name: str, folder: Path, *options: str) -> str:
     """What an example prints, run as a reader would run it, from anywhere."""
     environment = {key: value for key, value in os.environ.items() if key != "VPW_DOMAINS"}
-    done = subprocess.run([sys.executable, str(EXAMPLES / name)], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, str(EXAMPLES / name), *options]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -59,6 +61,13 @@ def test_each_is_short_and_tested_here():
 def test_any_environment(tmp_path: Path):
     said = run("any_environment.py", tmp_path)
     assert "explained" in said and "def reward(state, action, next_state):" in said
+    found = re.search(r"planned return (-?\d+), random actions (-?\d+)", said)
+    assert found is not None and float(found[1]) > float(found[2])
+
+
+def test_own_environment(tmp_path: Path):
+    said = run("own_environment.py", tmp_path)
+    assert "Boat: explained" in said and "np.sqrt(" in said
     found = re.search(r"planned return (-?\d+), random actions (-?\d+)", said)
     assert found is not None and float(found[1]) > float(found[2])
 
@@ -121,6 +130,22 @@ def test_a_domain_of_ones_own_is_found_and_understood(tmp_path: Path):
     friction = re.search(r"FRICTION = ([\d.]+)", said)
     assert friction is not None and float(friction[1]) == pytest.approx(0.6, rel=1e-2)
     assert percents(said)[0] >= 80
+
+
+def test_a_policy_is_trained_in_a_program(tmp_path: Path):
+    pytest.importorskip("skrl.agents.jax.ppo", reason="This example has an environment of its own: pip install 'skrl[jax]'.")
+    said = run("train_in_program/train.py", tmp_path, "--steps", "32")
+    imagined, true, _ = (float(value) for value in re.findall(r"^return in the .*: (-?[\d.]+) ", said, flags=re.MULTILINE))
+    assert imagined == pytest.approx(true, rel=0.05)
+
+
+def test_a_program_is_evaluated_by_stable_worldmodel(tmp_path: Path, reference: Path):
+    pytest.importorskip("stable_worldmodel", reason="This example has an environment of its own: pip install stable-worldmodel.")
+    program = EXAMPLES.parent / "programs" / "pusht_demos" / "world_model.py"
+    for by, wanted in (("zero", 0.0), ("policy", 100.0), ("icem", 100.0)):
+        options = ("--program", str(program), "--traces", str(reference / "pusht_demos.h5"), "--by", by, "--episodes", "2")
+        found = json.loads(run("stable_worldmodel/evaluate.py", tmp_path, *options).splitlines()[-1])
+        assert found["success"] == wanted
 
 
 @pytest.fixture

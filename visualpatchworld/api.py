@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.domain import Domain
+from visualpatchworld.domain import DEFAULT, PAPER, Domain
 from visualpatchworld.errors import BadTrace, UnknownName, VpwError
 from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.discover import BUDGET, Discovery, discover, given_names
@@ -29,6 +29,7 @@ from visualpatchworld.output import make_folder
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.evaluation import Evaluation, Request, measure, measure_floors
 from visualpatchworld.paper.film import write_films
+from visualpatchworld.paper.goals import Goals
 from visualpatchworld.plan.planner import Situation
 from visualpatchworld.plan.scorer import InducedScorer
 from visualpatchworld.program import program as programs
@@ -41,7 +42,7 @@ from visualpatchworld.trace.write import write_traces
 from visualpatchworld.world.collect import collect as collect_steps
 from visualpatchworld.world.open import open_world
 
-SCORES: tuple[Score, ...] = ("induced", "hybrid", "simulator")
+SCORES: tuple[Score, ...] = ("induced", "hybrid", "sparing", "simulator")
 Plan = Callable[..., Float[np.ndarray, "H A"]]
 
 
@@ -124,6 +125,7 @@ def induce(
     seed: int = 0,
     steps: int = BUDGET,
     seconds: float = 60.0,
+    episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Discovery: ...
@@ -139,6 +141,7 @@ def induce(
     thorough: bool = False,
     steps: int = BUDGET,
     seconds: float = 60.0,
+    episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Induction | Discovery:
@@ -156,7 +159,7 @@ def induce(
     Example: `found = vpw.induce(world, traces); print(found); Path("world_model.py").write_text(found.program.text)`
     """
     if traces is None:
-        return discover(open_world(world), budget=steps, seed=seed, seconds=seconds, fields=fields, progress=progress)
+        return discover(open_world(world), budget=steps, seed=seed, seconds=seconds, episodes=episodes, fields=fields, progress=progress)
     domain: Domain = world
     episodes = for_fitting(_of(domain, traces).episodes)
     return induce_from(
@@ -183,20 +186,44 @@ def rollout_errors(domain: Domain, program: Program, traces: Traces, *, horizon:
     return errors_by_horizon(program, recordings, domain.of(traces.constants), np.random.default_rng(seed), horizon)
 
 
-def make_planner(domain: Domain, program: Program, traces: Traces | None = None) -> Plan:
-    """The domain's frozen planner under this program, compiled: a function from a state and a goal to the actions of a plan.
+def make_planner(
+    domain: Domain,
+    program: Program,
+    traces: Traces | None = None,
+    *,
+    planner: str = DEFAULT,
+    metric: str | None = None,
+    tolerance: float = 1.0,
+) -> Plan:
+    """A planner of the domain under this program, compiled: a function from a state and a goal to the actions of a plan.
 
-    A planner that chooses from a library of macros cuts them from the traces; the others need none.
+    A planner that chooses from a library of macros cuts them from the traces; the others need none. What of a goal is NaN does not matter.
+    A goal may move: with a row for each step ahead, the plan is to meet it where it is then. `start` is a plan to begin around.
 
     Example: `plan = vpw.make_planner(world, program); actions = plan(state, goal, seed=0)`
     """
+    metric = metric or next(iter(domain.metrics))
+    if metric not in domain.metrics:
+        raise UnknownName("metric", metric, domain.metrics)
     library = [] if traces is None else [episode.actions[:-1] for episode in for_fitting(_of(domain, traces).episodes)]
-    search = domain.planner.prepare(InducedScorer(program, domain.cost), library, np.random.default_rng(0))
-    resting = np.zeros((domain.planner.horizon, domain.layout.action.width))
+    chosen = domain.planner_named(planner).within(tolerance)
+    search = chosen.prepare(InducedScorer(program, domain.cost_for(planner, metric)), library, np.random.default_rng(0))
+    resting = np.zeros((chosen.horizon, domain.layout.action.width))
+    space = domain.scene.state_space
 
-    def plan(state: Float[np.ndarray, " S"], goal: Float[np.ndarray, " S"], *, seed: int = 0) -> Float[np.ndarray, "H A"]:
-        space = domain.scene.state_space
-        return search(Situation(space.checked(state), space.checked(goal)), resting, jax.random.key(seed)).actions
+    def plan(
+        state: Float[np.ndarray, " S"],
+        goal: Float[np.ndarray, "*H S"],
+        *,
+        seed: int = 0,
+        steps_left: int | None = None,
+        start: Float[np.ndarray, "H A"] | None = None,
+    ) -> Float[np.ndarray, "H A"]:
+        rows = np.asarray(goal, np.float64)
+        for row in np.atleast_2d(rows):
+            space.checked(np.where(np.isnan(row), 0.0, row))
+        situation = Situation(space.checked(state), rows, steps_left=steps_left)
+        return search(situation, resting if start is None else np.asarray(start), jax.random.key(seed)).actions
 
     return plan
 
@@ -212,9 +239,14 @@ def evaluate(
     observe: Observe = "oracle",
     score: Score = "induced",
     metric: str | None = None,
+    planner: str = DEFAULT,
+    goals: Goals = Goals(),
     results: Path | str | None = None,
 ) -> Evaluation:
     """How often planning with the program reaches goals `offset` steps ahead, on tasks from the test episodes, the last fifth.
+
+    `planner` names one of the domain's; "paper" is the frozen one of the tables. `goals` says whether goals are of other episodes, how
+    closely they have to be met, and which fields count.
 
     Acting is always in the true simulator. What resting and acting at random reach on the same tasks comes along. With `results`, outcomes
     are kept in that folder and not computed again.
@@ -226,6 +258,7 @@ def evaluate(
         ("metric", metric, domain.metrics),
         ("way to score", score, SCORES),
         ("way to observe", observe, get_args(Observe)),
+        ("planner", planner, (PAPER, DEFAULT, *domain.planners)),
     ):
         if name not in known:
             raise UnknownName(kind, name, known)
@@ -245,6 +278,8 @@ def evaluate(
         offset=offset,
         seed=seed,
         metric=metric,
+        planner_name=planner,
+        goals=goals,
     )
     with TemporaryDirectory() as passing:
         folder = make_folder(Path(passing if results is None else results))

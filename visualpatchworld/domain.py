@@ -10,7 +10,7 @@ import pkgutil
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from visualpatchworld.scene.tool.look import Look
 from visualpatchworld.simulator import Constants, Simulator
 from visualpatchworld.trace.layout import TraceLayout
 
+PAPER, DEFAULT = "paper", "default"  # names of planners that every domain has
 DOMAINS_VARIABLE = "VPW_DOMAINS"  # folders with further domains, separated as in PATH
 
 # act() returns the next action, or None when the episode is over.
@@ -67,6 +68,12 @@ class Domain:
     cost: Cost  # what a planner minimises
     planner: Planner  # frozen: the same for every scoring model
     budget_per_offset: int  # steps a task allows for each step that lies between its start and its goal
+    # How far states are from meeting goals, by metric and in success radii: below 1 they do, or below a tolerance that is given.
+    goal_distances: Mapping[str, Quantity] = field(default_factory=dict)
+    # What the planners below minimise, by metric: in success radii, and never less than the least distance on the way.
+    goal_costs: Mapping[str, Cost] = field(default_factory=dict)
+    planners: Mapping[str, Planner] = field(default_factory=dict)  # by name; `default` is what users get
+    far_budget: int = 200  # steps allowed where a goal has nothing to do with the start
     # What of all this is different in a world with these constants: the state, say, where they add an object.
     variant: Callable[[Any], Mapping[str, Any]] = lambda constants: {}
 
@@ -74,6 +81,30 @@ class Domain:
         state = ", ".join(f"{field.name} ({field.unit})" for field in self.scene.state_space)
         actions = f"{self.layout.action.width} numbers per action"
         return f"<Domain {self.name}: {self.title}, {self.challenge}, on {self.engine}; state {state}; {actions}>"
+
+    def planner_named(self, name: str) -> Planner:
+        """The planner of that name: `paper` is the frozen one, `default` what users get."""
+        known = {PAPER: self.planner, DEFAULT: self.planner, **self.planners}
+        if name not in known:
+            raise UnknownName("planner", name, known)
+        return known[name]
+
+    def cost_for(self, planner: str, metric: str) -> Cost:
+        """What the planner of that name minimises."""
+        return self.cost if planner == PAPER else self.goal_costs.get(metric, self.cost)
+
+    def meets(self, metric: str, tolerance: float = 1.0) -> Metric:
+        """Whether states meet goals with the success radius scaled; where a goal has no number, whatever the state has there is right."""
+        if tolerance != 1.0 and metric not in self.goal_distances:
+            raise BadDomain(f"The domain '{self.name}' names no distance for '{metric}', so its success radius cannot be scaled.")
+        exact = self.metrics[metric]
+        distance = self.goal_distances.get(metric)
+
+        def met(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+            wanted = np.where(np.isnan(goal), state, goal)
+            return exact(state, wanted) if tolerance == 1.0 or distance is None else distance(state, wanted) < tolerance
+
+        return met
 
     def make(self, vary: Mapping[str, object] | None = None) -> Simulator:
         """A simulator of this domain, with some of its constants changed."""

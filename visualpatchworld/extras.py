@@ -28,7 +28,9 @@ EXTRAS = {
     "vision": ("cv2", "PIL"),
     "films": ("imageio",),
     "report": ("jinja2", "markupsafe", "matplotlib", "pygments"),
-    "live": ("viser",),
+    "live": ("websockets",),
+    "dask": ("distributed",),
+    "rerun": ("rerun",),
 }
 _EXTRA_OF = {package: extra for extra, packages in EXTRAS.items() for package in packages}
 # Blosc, with which trace files are packed, is known to HDF5 once this is imported.

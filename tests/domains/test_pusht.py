@@ -18,8 +18,9 @@ RIGHT, STILL = np.array([0.4, 0.0]), np.zeros(2)
 
 
 def run(simulator: Simulator, start: np.ndarray, *actions: np.ndarray) -> np.ndarray:
-    """States from a chosen start on."""
-    states = [simulator.reset(options={"state": start})[0]]
+    """States from a chosen start on; where blocks have a velocity, they begin at rest."""
+    rest = np.zeros(len(simulator.state_space) - len(start))
+    states = [simulator.reset(options={"state": np.concatenate([start, rest])})[0]]
     return np.array(states + [simulator.step(action)[0] for action in actions])
 
 

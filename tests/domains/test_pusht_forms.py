@@ -16,7 +16,7 @@ def domain() -> Domain:
 
 
 def engine_values(constants: PushTConstants) -> dict[str, float | int]:
-    space, _, block = build(constants)
+    space, _, (block, *_) = build(constants)
     return {
         "AGENT_REACH": constants.reach,
         "AGENT_GAIN": constants.gain,

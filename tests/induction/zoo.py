@@ -86,6 +86,30 @@ def unicycle(rng):
     return Animal("unicycle", trajectories, PUSHES, {"speed": speed, "turn": turn})
 
 
+def boat(rng):
+    """One field after another: the new speed and the new heading move it."""
+    dt, thrust, drag, turn = 0.1, rng.uniform(1, 2), rng.uniform(0.2, 0.6), rng.uniform(0.5, 1.5)
+
+    def step(s, a):
+        speed = s[3] + dt * (thrust * a[0] - drag * abs(s[3]) * s[3])
+        heading = s[2] + dt * turn * a[1]
+        return np.array([s[0] + dt * speed * np.cos(heading), s[1] + dt * speed * np.sin(heading), heading, speed])
+
+    trajectories = run(rng, step, lambda: rng.uniform([-4, -4, -3, 0], [4, 4, 3, 0.5]), PUSHES, hold=4)
+    return Animal("boat", trajectories, PUSHES, {"thrust": dt * thrust, "drag": dt * drag, "turn": dt * turn, "dt": dt})
+
+
+def bicycle(rng):
+    """Steering turns by the tangent of its angle times the speed; all fields are updated from the old ones."""
+    dt, push, drag, length = 0.05, rng.uniform(1, 3), rng.uniform(0.1, 0.4), rng.uniform(1, 2)
+
+    def step(s, a):
+        return s + dt * np.array([s[3] * np.cos(s[2]), s[3] * np.sin(s[2]), s[3] / length * np.tan(a[1]), push * a[0] - drag * s[3]])
+
+    trajectories = run(rng, step, lambda: rng.uniform([-4, -4, -3, 0], [4, 4, 3, 2]), PUSHES, hold=3)
+    return Animal("bicycle", trajectories, PUSHES, {"push": dt * push, "drag": dt * drag, "steer": dt / length})
+
+
 def body_thrust(rng):
     dt, thrust, turn, drag, weight = 0.05, rng.uniform(2, 6), rng.uniform(2, 5), rng.uniform(0.2, 0.8), rng.uniform(0.5, 2)
 
@@ -163,6 +187,25 @@ def dry(rng):
     return Animal("dry", run(rng, step, lambda: 2 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "friction": friction})
 
 
+def sticking(rng):
+    dt, gain = 0.05, rng.uniform(2, 4)
+    friction = gain * rng.uniform(0.3, 0.5)
+
+    def step(s, a):
+        v = s[1] + dt * gain * a[0]
+        v = np.sign(v) * max(abs(v) - dt * friction, 0.0)
+        return np.array([s[0] + dt * v, v])
+
+    trajectories = run(rng, step, lambda: rng.normal(size=2) * [1, 0.3], PUSH, hold=8)
+    return Animal("sticking", trajectories, PUSH, {"gain": gain, "friction": friction}, laws=("stick",))
+
+
+def bent_drag(rng):
+    dt, bend, pull, gain = 0.05, rng.uniform(0.5, 1.5), rng.uniform(0.5, 2), rng.uniform(1, 3)
+    step = second_order(lambda q, v, a: [bend * (1 - q[0] ** 2) * v[0] - pull * q[0] + gain * a[0]], dt)
+    return Animal("bent_drag", run(rng, step, lambda: rng.normal(size=2), PUSH), PUSH, {"bend": bend, "pull": pull, "gain": gain})
+
+
 def springs_between(rng):
     dt, stiff, damp, gain, ratio = 0.05, rng.uniform(2, 8), rng.uniform(0.1, 0.5), rng.uniform(1, 4), rng.uniform(0.4, 0.8)
 
@@ -222,7 +265,7 @@ def soft_stop(rng):
         return [gain * a[0] - drag * v[0] - stiff * max(q[0] - edge, 0) - stiff * min(q[0] + edge, 0)]
 
     trajectories = run(rng, second_order(accelerate, dt), lambda: rng.uniform(-0.5, 0.5, 2) * [1, 4], PUSH, hold=5, steps=150)
-    return Animal("soft_stop", trajectories, PUSH, {"gain": gain, "drag": drag, "edge": edge, "stiff": stiff})
+    return Animal("soft_stop", trajectories, PUSH, {"gain": gain, "drag": drag, "edge": edge, "stiff": stiff}, laws=("soft stop",))
 
 
 def burning_mass(rng):
@@ -363,7 +406,7 @@ def discs(rng):
 
 
 ZOO = (
-    first_order, unicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, springs_between, regional, clip, stop,
-    bounce, soft_stop, burning_mass, action_table, even_table, pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat,
-    substeps, geared, hill, discs,
+    first_order, unicycle, boat, bicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, sticking, bent_drag,
+    springs_between, regional, clip, stop, bounce, soft_stop, burning_mass, action_table, even_table, pendulum, wrapped_pendulum,
+    extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
 )  # fmt: skip

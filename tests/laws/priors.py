@@ -21,6 +21,7 @@ SYMBOLS: dict[str, tuple[dict[str, int], float]] = {
     "N": ({"mass": 1, "length": 1, "time": -2}, 1.0),
     "opening": ({}, 1.0),
     "x nominal": ({}, 1.0),
+    "x first": ({}, 1.0),
     "1": ({}, 1.0),
     "": ({}, 1.0),
 }

@@ -1,12 +1,13 @@
 """No prior gives a simulator's constant away, and the guard that says so converts units and can fail."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from laws.priors import SYMBOLS, Prior, Truth, given_away, in_base_units
 from laws.test_form import declared_constants
 
-from visualpatchworld.domain import Domain
+from visualpatchworld.domain import Domain, load_domain
 
 # How long a step lasts, in worlds that have seconds.
 STEP_S = {"cube": 0.05, "pusht": 0.1, "reacher": 0.04, "slider": 0.1}
@@ -26,6 +27,18 @@ def truths_of(domain: Domain) -> list[Truth]:
 
 def test_no_prior_gives_a_constant_of_the_simulator_away(domain: Domain):
     assert list(given_away(priors_of(domain), truths_of(domain), STEP_S.get(domain.name))) == []
+
+
+SIBLINGS = [("pusht", {"blocks": 2}), ("pusht", {"response": "inertial"}), ("cube", {"blocks": 2}), ("reacher", {"links": 3})]
+
+
+@pytest.mark.parametrize(("name", "vary"), SIBLINGS, ids=str)
+def test_nor_does_a_prior_of_a_sibling(name: str, vary: dict[str, object]):
+    nominal = load_domain(name)
+    constants = nominal.constants.varied(vary)
+    domain = replace(nominal.of(constants), constants=constants)
+    truths = [truth for truth in truths_of(domain) if truth.name not in vary]  # how many there are, everybody sees
+    assert list(given_away(priors_of(domain), truths, STEP_S[name])) == []
 
 
 def test_a_world_with_steps_and_seconds_says_how_long_a_step_is(domain: Domain):

@@ -76,6 +76,8 @@ def folder(tmp_path: Path) -> Path:
                 "n": 20,
                 "random_return": 22.0,
                 "zero_return": 9.5,
+                "true_world_return": 499.0,
+                "true_world_n": 2,
             }
         ],
         cwmb=[cwmb_line("CartPole-v1", 1.0, 1.0), cwmb_line("Pendulum-v1", 2 / 3, 1.0)],
@@ -89,6 +91,7 @@ def test_a_world_has_errors_rivals_and_returns(folder: Path):
     assert (cartpole["networks"].text, cartpole["PySINDy"].text) == ("0.15", "diverges")
     assert (cartpole["return"].text, cartpole["return"].detail) == ("500", "+- 0, n = 20")
     assert (cartpole["random"].text, cartpole["zero"].text, cartpole["constants"].text) == ("22", "9.5", "1")
+    assert (cartpole["true world"].text, cartpole["true world"].detail) == ("499", "n = 2")
     assert cartpole["solved at (quoted)"].text == "475"
 
 

@@ -9,9 +9,11 @@ import pytest
 from toy_program import BREAKS_LEFTWARDS, OBEYS, RIGHT
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.plan.cem import CEM, cem_search
+from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.planner import Situation
-from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, RolloutScorer
+from visualpatchworld.plan.sampling import sampling_search
+from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, RolloutScorer, SparingScorer, off_by_errors
+from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import compile_rollouts
 from visualpatchworld.simulator import Simulator
 
@@ -49,7 +51,7 @@ def test_an_induced_scorer_holds_no_simulator(toy: Domain, actions: np.ndarray, 
     blind = SITUATION._replace(engine_state=None)
     assert scorer.score(blind, actions).engine_rollouts == 0
     cem = CEM(samples=20, iterations=2, elites=2, horizon=5, replan_every=5, init_std=0.5)
-    assert cem_search(cem, scorer)(blind, np.zeros((5, 1)), jax.random.key(0)).engine_rollouts == 0
+    assert sampling_search(cem, scorer)(blind, np.zeros((5, 1)), jax.random.key(0)).engine_rollouts == 0
 
 
 def test_a_program_known_by_its_rollouts_scores_the_same(toy: Domain, actions: np.ndarray):
@@ -73,10 +75,23 @@ def test_hybrid_keeps_only_what_the_engine_saw(toy: Domain, count: int, rescored
 def test_hybrid_search_counts_its_share_of_every_round(toy: Domain):
     cem = CEM(samples=50, iterations=4, elites=5, horizon=5, replan_every=5, init_std=0.5)
     hybrid = HybridScorer(InducedScorer(OBEYS, toy.cost), engine_scorer(toy))
-    found = cem_search(cem, hybrid)(SITUATION, np.zeros((5, 1)), jax.random.key(0))
+    found = sampling_search(cem, hybrid)(SITUATION, np.zeros((5, 1)), jax.random.key(0))
     assert found.engine_rollouts == 4 * round(0.3 * 50)
     # The program is wrong about everything; what the plan is to cost is nevertheless the engine's word.
     assert found.cost == pytest.approx(float(hybrid.engine.score(SITUATION, found.actions[None]).costs[0]), abs=1e-5)
+
+
+def test_the_engine_is_asked_only_where_the_program_is_unsure(toy: Domain):
+    candidates = np.random.default_rng(2).uniform(-1, 1, (200, 5, 1))
+    sure = InducedScorer(Program(RIGHT.text.replace("PUSH = 3.0", "PUSH = 3.0  # N  +- 1e-09  its push")), toy.cost)
+    scores = SparingScorer(sure, engine_scorer(toy)).score(SITUATION, candidates)
+    assert scores.engine_rollouts == 0
+    np.testing.assert_array_equal(scores.costs, sure.score(SITUATION, candidates).costs)
+    unsure = InducedScorer(Program(RIGHT.text.replace("PUSH = 3.0", "PUSH = 3.0  # N  +- 0.9  its push")), toy.cost)
+    assert off_by_errors(unsure.program).constants["PUSH"] == pytest.approx(3.9)
+    scores = SparingScorer(unsure, engine_scorer(toy)).score(SITUATION, candidates)
+    assert 0 < scores.engine_rollouts <= 0.03 * len(candidates)
+    assert np.isfinite(scores.costs).all()  # the others stay in the running
 
 
 def test_what_is_not_finite_is_infinitely_bad_and_counted(toy: Domain):

@@ -55,3 +55,14 @@ def test_what_is_no_world_is_answered_in_a_sentence(thing: object, sentence: str
 def test_a_vector_of_environments_is_refused():
     with pytest.raises(UnknownWorld, match="single one"):
         open_world(gym.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync"))
+
+
+def test_a_folder_with_the_name_of_an_environment_hides_it_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "CartPole-v1").mkdir()
+    assert open_world("CartPole-v1").field_names == open_world(gym.make("CartPole-v1")).field_names
+
+
+def test_a_game_on_a_board_is_one_sentence():
+    with pytest.raises(VpwError, match="table"):
+        open_world("FrozenLake-v1")

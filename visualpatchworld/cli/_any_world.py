@@ -16,6 +16,7 @@ from visualpatchworld.domain import find_domains
 from visualpatchworld.errors import VpwError
 
 if TYPE_CHECKING:  # worlds load engines, and programs JAX
+    from visualpatchworld.world.log_table import Columns
     from visualpatchworld.world.world import World
 
 UNEXPLAINED = 3  # the exit status of a search that found no law, and says so
@@ -31,11 +32,16 @@ def is_domain(name: str) -> bool:
 
 def opened(name: str, action: str | None = None, state: str | None = None, episode: str | None = None, dt: float | None = None) -> World:
     """The world behind a name; the columns say which of a table's are actions, state and episode."""
-    from visualpatchworld.world.log_table import Columns
     from visualpatchworld.world.open import open_world
 
-    columns = Columns(action=() if action == NOTHING else _named(action), state=_named(state), episode=episode, dt=dt)
-    return open_world(name, columns=columns)
+    return open_world(name, columns=columns_of(action, state, episode, dt))
+
+
+def columns_of(action: str | None, state: str | None, episode: str | None, dt: float | None) -> Columns:
+    """What `--action`, `--state`, `--episode` and `--dt` say about a table."""
+    from visualpatchworld.world.log_table import Columns
+
+    return Columns(action=() if action == NOTHING else _named(action), state=_named(state), episode=episode, dt=dt)
 
 
 def _named(columns: str | None) -> tuple[str, ...] | None:
@@ -80,7 +86,8 @@ def look(world: World, fields: str | None, seed: int, as_json: bool) -> None:
         "integrator": reading.integrator,
         "env_steps": world.env_steps,
     }
-    show(result, as_json, fields_table(world.name, result["fields"]), f"dt {reading.dt:g}, integrator {reading.integrator}")
+    acts = f"actions ({kind}): {', '.join(names)}" if names else "nothing is done: there are no actions"
+    show(result, as_json, fields_table(world.name, result["fields"]), f"{acts}; dt {reading.dt:g}, integrator {reading.integrator}")
 
 
 def fields_table(world: str, fields: Sequence[Mapping[str, Any]]) -> Table:
@@ -93,15 +100,19 @@ def fields_table(world: str, fields: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
-def induce(world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, as_json: bool) -> None:
+def induce(
+    world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, as_json: bool, episodes: int | None = None
+) -> None:
     """Find a world's program, write it down with its record, and show what was found; the exit status says whether it explains."""
-    result = induced(world, out, fields, budget, seconds, seed)
+    result = induced(world, out, fields, budget, seconds, seed, episodes)
     show(result, as_json, *found_parts(result))
     if result["verdict"] == "unexplained":
         raise typer.Exit(UNEXPLAINED)
 
 
-def induced(world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int) -> dict[str, Any]:
+def induced(
+    world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, episodes: int | None = None
+) -> dict[str, Any]:
     """The record of an induction, after program and record were written."""
     from visualpatchworld.induction.discover import discover, summary
     from visualpatchworld.output import make_folder, write_text, writing
@@ -109,7 +120,7 @@ def induced(world: World, out: Path, fields: str | None, budget: int, seconds: f
 
     folder = make_folder(out)
     with writing(folder / PROGRAM) as aside, working("inducing") as progress:
-        found = discover(world, budget=budget, seed=seed, seconds=seconds, fields=corrections(fields), progress=progress)
+        found = discover(world, budget=budget, seed=seed, seconds=seconds, episodes=episodes, fields=corrections(fields), progress=progress)
         aside.write_text(found.program.text, encoding="utf-8")
     result = summary(found, str(folder / PROGRAM))
     write_text(folder / RECORD, to_json(result, indent=2) + "\n")
@@ -135,25 +146,28 @@ def found_parts(result: Mapping[str, Any]) -> list[Any]:
     return [fields_table(result["world"], result["fields"]), constants, "\n".join(line for line in lines if line)]
 
 
-def rollout(program: Path, world: World, horizon: int, as_json: bool) -> None:
+def rollout(program: Path, world: World, horizon: int, last: int | None, as_json: bool) -> None:
     """Roll a program out along a log, and measure its error by horizon in units of each field's spread of change."""
     import numpy as np
 
     from visualpatchworld.induction.replay import replay_errors
     from visualpatchworld.program.program import Program, read_program
     from visualpatchworld.world.collect import collect
+    from visualpatchworld.world.log import LogWorld
 
     model = Program(read_program(program), program)
+    if isinstance(world, LogWorld) and "_next" in (model.text.split('"""')[1] if '"""' in model.text else ""):
+        world = world.with_neighbours()
     with working("rolling out") as progress:
         progress("collecting")
-        seen = collect(world, 1000, np.random.default_rng(1))
+        seen = collect(world, 1000, np.random.default_rng(1))[-last if last else None :]
         errors, by_field = replay_errors(model, seen, horizon)
     result = {
         "world": world.name,
         "program": str(program),
         "program_hash": model.hash,
         "normalised_error": errors,
-        "normalised_by_field": by_field,
+        "normalised_by_field": {steps: _by_name(row, world.field_names) for steps, row in by_field.items()},
     }
     table = Table(title="error over the spread of each field's change")
     for heading in ("steps", "mean", "median", "p90"):
@@ -161,6 +175,10 @@ def rollout(program: Path, world: World, horizon: int, as_json: bool) -> None:
     for steps, row in errors.items():
         table.add_row(str(steps), *(f"{row[name]:.3g}" for name in ("mean", "median", "p90")))
     show(result, as_json, table)
+
+
+def _by_name(row: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+    return {names[int(column)]: value for column, value in row.items()}
 
 
 def plan(world: World, program: Path, episodes: int, seed: int, as_json: bool, *, on_true_world: int = 0) -> None:
@@ -187,16 +205,36 @@ def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_wo
 
 
 def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: bool) -> None:
-    """Look, induce, plan for the reward where there is one, and say where everything is."""
+    """Look, induce, check, plan for the reward where there is one, and write the page that shows all of it."""
+    from visualpatchworld.extras import need
     from visualpatchworld.induction.discover import BUDGET
+    from visualpatchworld.output import write_text
+    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.report.check import check
+    from visualpatchworld.report.run_page import write_report
+    from visualpatchworld.report.world import CHECK, PLAN
+    from visualpatchworld.strict_json import to_json
+
+    need("report")  # told before the long work, not after it
 
     began = time.perf_counter()
     result = induced(world, out, None, BUDGET, 60.0, seed)
     parts = found_parts(result)
+    for earlier in (CHECK, PLAN):
+        (out / earlier).unlink(missing_ok=True)
+    with working("checking") as progress:
+        progress("steps that no search has seen")
+        names = [field["name"] for field in result["fields"]]
+        seen = check(Program(read_program(out / PROGRAM), out / PROGRAM), opened(name), names, seed)
+    write_text(out / CHECK, to_json(seen) + "\n")
     if {"reset", "reward"} <= world.powers and result["reward"]["paid"]:
         result["plan"] = planned(opened(name), out / PROGRAM, episodes, seed)
         earned = result["plan"]
+        write_text(out / PLAN, to_json(earned, indent=2) + "\n")
         parts.append(f"planned return {earned['return_mean']:.4g} +- {earned['return_std']:.2g}, random {earned['random_return']:.4g}")
+    with working("writing the page") as progress:
+        result["report"] = str(write_report(out, progress).path)
+    parts.append(f"report: {result['report']}")
     result["seconds"] = round(time.perf_counter() - began, 1)
     show(result, as_json, *parts)
     if result["verdict"] == "unexplained":

@@ -15,6 +15,7 @@ from visualpatchworld.induction.select import Evidence, Verdict, refutation
 from visualpatchworld.output import make_folder
 from visualpatchworld.paper.evaluation import Request, measure, measure_floors, report
 from visualpatchworld.paper.film import write_films
+from visualpatchworld.paper.goals import Goals
 
 
 def evidence_table(evidence: Evidence) -> Table:
@@ -98,7 +99,7 @@ def success_list(cell: Mapping[str, Any]) -> Table:
         "not solved at the start": "none" if unsolved is None else f"{unsolved:.1f} % of {cell['n_unsolved']} tasks",
         "floor, resting": f"{cell['floor_zero']:.1f} %",
         "floor, acting at random": f"{cell['floor_random']:.1f} %",
-        "what counts": f"{cell['metric']} within {cell['budget']} steps, goals {cell['offset']} ahead",
+        "what counts": f"{cell['metric']} within {cell['budget']} steps, {_goals(cell)}",
         "observed and scored by": f"{cell['observe']} + {cell['score']}",
         "planner": cell["planner"],
         "engine rollouts per plan": f"{cell['engine_rollouts_per_plan']:.0f}",
@@ -115,6 +116,11 @@ def success_list(cell: Mapping[str, Any]) -> Table:
     for name, said in lines.items():
         table.add_row(name, said, style="bold green" if name == "success" else "")
     return table
+
+
+def _goals(cell: Mapping[str, Any]) -> str:
+    given = () if cell["goals"] == "given" else None
+    return Goals(cell["goals"], cell["tolerance"], tuple(cell["goal_fields"]), given).told(cell["offset"])
 
 
 NUM_FILMS = 3  # tasks that are filmed

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +29,9 @@ def bench(
     suite: Annotated[str, typer.Argument(metavar="SUITE", help=f"One of {', '.join(SUITES)}.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for traces, programs and results.")] = Path("runs/bench"),
     workers: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Cells side by side; one plan alone can use all cores.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Cells on a Dask cluster, as many side by side as it has; its machines share DIR.")
+    ] = None,
     domain: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this domain (repeatable).")] = None,
     method: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Of the baselines, only this one (repeatable).")] = None,
     traces: Annotated[list[str] | None, typer.Option(metavar="DOMAIN=FILE.h5", help="Also tasks from this file (repeatable).")] = None,
@@ -40,10 +45,12 @@ def bench(
     """Collect, make programs, measure and plan for all of a suite; run it again to go on where it stopped.
 
     Example: vpw bench smoke --out runs/bench
+
+    Example: vpw bench main --dask tcp://127.0.0.1:8786
     """
     from visualpatchworld.output import make_folder
-    from visualpatchworld.paper.baselines.run import PROGRAM
-    from visualpatchworld.paper.jobs import Job, Source, Writer, run_jobs
+    from visualpatchworld.paper.baselines.record import PROGRAM
+    from visualpatchworld.paper.jobs import Job, Source, Writer
     from visualpatchworld.paper.kept import kept_reports
     from visualpatchworld.paper.suite import cells, exhibits, find_suite, sources
 
@@ -69,25 +76,41 @@ def bench(
     wanted = _only(sources(chosen, given), method)
     for folder in folders.values():
         make_folder(folder)
-    unwritten, failures = _make(wanted, writer, folders["logs"])
-    made = {source for source in wanted if source.is_made}
-    reports: dict[str, list[dict[str, Any]]] = {}
-    planned = [job for job in cells(chosen, given) if job.source in made]
-    with working(f"cells of '{suite}'") as stage:
-        stage("looking up what is there")
-        kept = kept_reports(planned, folders["results"])
-    measured = [job for job in exhibits(chosen, given, folders["results"]) if job.source in made]
-    missing_jobs: dict[str, list[Job]] = {"exhibits": [*measured], "cells": [job for job in planned if job not in kept]}
-    for what, jobs in missing_jobs.items():
-        with progress(run_jobs(jobs, folders["results"], folders["logs"], workers), what, len(jobs)) as ended:
-            rows = list(ended)
-        failures += [row for row in rows if isinstance(row, WorkerFailed)]
-        reports[what] = [row for row in rows if not isinstance(row, WorkerFailed)]
-    reports["cells"] = [*kept.values(), *reports["cells"]]
+    with _runner(dask, out, workers) as run:
+        unwritten, failures = _make(wanted, writer, folders["logs"])
+        made = {source for source in wanted if source.is_made}
+        reports: dict[str, list[dict[str, Any]]] = {}
+        planned = [job for job in cells(chosen, given) if job.source in made]
+        with working(f"cells of '{suite}'") as stage:
+            stage("looking up what is there")
+            kept = kept_reports(planned, folders["results"])
+        measured = [job for job in exhibits(chosen, given, folders["results"]) if job.source in made]
+        missing_jobs: dict[str, list[Job]] = {"exhibits": [*measured], "cells": [job for job in planned if job not in kept]}
+        for what, jobs in missing_jobs.items():
+            with progress(run(jobs, folders["results"], folders["logs"]), what, len(jobs)) as ended:
+                rows = list(ended)
+            failures += [row for row in rows if isinstance(row, WorkerFailed)]
+            reports[what] = [row for row in rows if not isinstance(row, WorkerFailed)]
+        reports["cells"] = [*kept.values(), *reports["cells"]]
     missing = [*(f"{title}: {NO_WRITER}." for title in unwritten), *map(str, failures)]
     show({"suite": suite, "out": str(out), **reports, "missing": missing}, as_json, _table(reports["cells"]), _told(unwritten, failures))
     if failures:
         raise WorkerFailed(f"{len(failures)} of the suite's jobs failed, the others are done; the first: {failures[0]}")
+
+
+@contextmanager
+def _runner(dask: str | None, out: Path, workers: int) -> Iterator[Callable[..., Iterable[dict[str, Any] | WorkerFailed]]]:
+    """What runs jobs: processes here, or a cluster that was reached."""
+    if dask is None:
+        from visualpatchworld.paper.jobs import run_jobs
+
+        yield partial(run_jobs, workers=workers)
+        return
+    from visualpatchworld.paper.cluster import cluster
+    from visualpatchworld.paper.cluster import run_jobs as run_there
+
+    with cluster(dask, out) as client:
+        yield partial(run_there, client)
 
 
 def _only(found: Sequence[Source], rivals: Sequence[str] | None) -> list[Source]:

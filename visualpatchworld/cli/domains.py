@@ -8,7 +8,7 @@ from rich.table import Table
 
 from visualpatchworld.cli._options import AsJson
 from visualpatchworld.cli._show import show
-from visualpatchworld.domain import Domain, find_domains, load_domain
+from visualpatchworld.domain import DEFAULT, Domain, find_domains, load_domain
 
 
 def domains(as_json: AsJson = False) -> None:
@@ -36,6 +36,7 @@ def _row(domain: Domain) -> dict[str, Any]:
         "state": [{"name": field.name, "unit": field.unit} for field in domain.scene.state_space],
         "metrics": list(domain.metrics),
         "sketches": [form.name for form in (*family.forms(), *family.extra)],
-        "planner": None,
+        "planner": domain.planner.title,
+        "planners": {name: domain.planner_named(name).title for name in (DEFAULT, *domain.planners)},
         "varies": domain.constants.table(),
     }

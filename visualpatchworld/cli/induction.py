@@ -30,6 +30,9 @@ from visualpatchworld.strict_json import to_json
 Thorough = Annotated[bool, typer.Option("--thorough", help="Try every candidate, even those that cannot win any more.")]
 
 
+DOMAIN_EPISODES = 50
+
+
 def probe(domain: DomainName, seed: Seed = 0, vary: Vary = None, thorough: Thorough = False, as_json: AsJson = False) -> None:
     """Choose the form of a domain's dynamics by short experiments, and show the evidence.
 
@@ -67,7 +70,10 @@ def induce(
         Path | None,
         typer.Option(metavar="FILE.h5", help="Episodes, all but the last fifth of which are fitted to; collected when not given."),
     ] = None,
-    episodes: Annotated[int, typer.Option(min=2, max=MOST, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    episodes: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST, metavar="N", help="How many episodes to collect, or to read of a log: 50 of a domain, else all."),
+    ] = None,
     view: Annotated[Source, typer.Option(help="Path from observation to scene graph.")] = "oracle",
     sketch: Annotated[str | None, typer.Option(metavar="NAME", help="Fit this sketch instead of choosing one by probes.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for world_model.py and induction.json.")] = None,
@@ -102,7 +108,7 @@ def induce(
     if not _any_world.is_domain(world):
         finite((seconds, *(() if dt is None else (dt,))))
         opened = _any_world.opened(world, action, state, episode, dt)
-        _any_world.induce(opened, out or Path("runs") / _any_world.folder_name(world), fields, steps, seconds, seed, as_json)
+        _any_world.induce(opened, out or Path("runs") / _any_world.folder_name(world), fields, steps, seconds, seed, as_json, episodes)
         return
     keep_compiled()
     domain = load_domain(world)
@@ -115,8 +121,9 @@ def induce(
     program_path = folder / "world_model.py"
     with writing(program_path) as aside, working("inducing") as progress:
         if traces is None:
-            progress(f"collecting {episodes} episodes")
-            seen = list(collect(domain, constants, episodes=episodes, seed=seed, pixels=view == "tool"))
+            wanted = DOMAIN_EPISODES if episodes is None else max(episodes, 2)
+            progress(f"collecting {wanted} episodes")
+            seen = list(collect(domain, constants, episodes=wanted, seed=seed, pixels=view == "tool"))
         else:
             seen = for_fitting(read_traces(traces, domain).episodes)
         induction = induce_from(domain, constants, seen, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import LARGEST_SEED, MOST, AsJson, InSandbox, Unfiltered, Vary, WorldName, changes
+from visualpatchworld.cli._options import LARGEST_SEED, MOST, AsJson, InSandbox, Unfiltered, Vary, WorldName, changes, finite
 from visualpatchworld.cli._show import progress, show
-from visualpatchworld.domain import load_domain
+from visualpatchworld.domain import DEFAULT, load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.paper.cell import Observe
 
 # Episodes that tasks are drawn from when no file is given; a seed that nobody is likely to have collected training episodes with.
 TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
+
+
+SCORES = ("induced", "hybrid", "sparing", "simulator")
 
 
 def plan(
@@ -27,7 +29,7 @@ def plan(
     observe: Annotated[
         Observe, typer.Option(help="What the planner is told: the simulator's state, or what is read off frames.")
     ] = "oracle",
-    score: Annotated[str, typer.Option(metavar="[induced|hybrid|simulator]", help="Who foresees candidate plans.")] = "induced",
+    score: Annotated[str, typer.Option(metavar="[induced|hybrid|sparing|simulator]", help="Who foresees candidate plans.")] = "induced",
     traces: Annotated[
         Path | None, typer.Option(metavar="FILE.h5", help="Episodes whose last fifth holds the tasks; collected when not given.")
     ] = None,
@@ -37,9 +39,26 @@ def plan(
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Same seed, same tasks and draws.")] = 42,
     offset: Annotated[int, typer.Option(min=1, max=MOST, help="Steps from start to goal.")] = 25,
     metric: Annotated[str | None, typer.Option(help="What counts as success; the domain's main metric when not given.")] = None,
+    planner: Annotated[
+        str, typer.Option(metavar="NAME", help="How plans are searched for: default, paper, cem, icem, mppi, gradient, ...")
+    ] = DEFAULT,
+    goals: Annotated[
+        str | None, typer.Option(metavar="[same-episode|other-episode]", help="Goals later in the start's episode, or of another one.")
+    ] = None,
+    goal: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="One goal for all tasks: a picture, or JSON with the numbers of some or all fields by name."),
+    ] = None,
+    goal_fields: Annotated[
+        str | None, typer.Option(metavar="NAME,NAME", help="Objects or fields of the goal that count; the others may be anything.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(min=1e-6, max=100.0, metavar="SCALE", help="The success radius is scaled by this.", callback=finite)
+    ] = 1.0,
+    budget: Annotated[int | None, typer.Option(min=1, max=MOST, metavar="N", help="Steps allowed, in place of the protocol's.")] = None,
     horizon: Annotated[
         int | None,
-        typer.Option(min=1, max=1000, metavar="N", help="Foresee and execute N steps at a time, in place of the frozen planner's."),
+        typer.Option(min=1, max=1000, metavar="N", help="Foresee and execute N steps at a time, in place of the planner's own."),
     ] = None,
     sandbox: InSandbox = False,
     unfiltered: Unfiltered = False,
@@ -59,13 +78,18 @@ def plan(
     A program is code with all your rights. Give --sandbox for one that you have not read.
 
     Example: vpw plan DOMAIN --program world_model.py
+
+    Example: vpw plan DOMAIN --program world_model.py --goals other-episode --tolerance 0.5
+
+    Example: vpw plan DOMAIN --program world_model.py --goal goal.png --goal-fields block
     """
     from visualpatchworld.cli import _any_world
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.cli._results import planned, success_list
     from visualpatchworld.output import make_folder
-    from visualpatchworld.paper.baselines.run import read_written
+    from visualpatchworld.paper.baselines.record import read_written
     from visualpatchworld.paper.evaluation import Request
+    from visualpatchworld.paper.goals import Goals, counted, read_goal
     from visualpatchworld.plan.scorer import RolloutScorer
     from visualpatchworld.program.program import load_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts
@@ -86,12 +110,21 @@ def plan(
     domain = load_domain(world)
     constants = domain.constants.varied(changes(vary))
     domain = domain.of(constants)
-    if horizon is not None:
-        domain = replace(domain, planner=domain.planner.looking(horizon))
-    if score not in ("induced", "hybrid", "simulator"):
-        raise UnknownName("way to score", score, ("induced", "hybrid", "simulator"))
-    if metric is not None and metric not in domain.metrics:
+    domain.planner_named(planner)
+    metric = metric or next(iter(domain.metrics))
+    if score not in SCORES:
+        raise UnknownName("way to score", score, SCORES)
+    if metric not in domain.metrics:
         raise UnknownName("metric", metric, domain.metrics)
+    if goals not in (None, "same-episode", "other-episode"):
+        raise UnknownName("kind of goals", goals, ("same-episode", "other-episode"))
+    if goal is not None and goals is not None:
+        raise VpwError("--goal gives one goal to all tasks; leave out --goals.")
+    fields = tuple(name for name in (goal_fields or "").split(",") if name)
+    counted(domain.scene.state_space, fields)
+    domain.meets(metric, tolerance)
+    given = None if goal is None else read_goal(goal, domain, constants)
+    wanted = Goals("given" if given else goals or "same-episode", tolerance, fields, given)  # type: ignore[arg-type]
     if program is None and score != "simulator":
         raise VpwError(f"Scoring '{score}' needs --program FILE.py; `vpw induce {domain.name}` makes one.")
     if sandbox and video is not None:
@@ -125,9 +158,13 @@ def plan(
             count=episodes,
             offset=offset,
             seed=seed,
-            metric=metric or next(iter(domain.metrics)),
-            scorer=None if rollouts is None else RolloutScorer(rollouts, domain.cost),
+            metric=metric,
+            scorer=None if rollouts is None else RolloutScorer(rollouts, domain.cost_for(planner, metric)),
             written_by="" if score == "simulator" else written_by,
+            planner_name=planner,
+            horizon=horizon,
+            goals=wanted,
+            steps_allowed=budget,
         )
         result = planned(request, None if model is None else program, folder, video)
         if rollouts is not None:

@@ -12,7 +12,7 @@ import typer
 
 from visualpatchworld.cli._options import MOST, AsJson, Seed, Vary, WorldName, changes
 from visualpatchworld.cli._show import progress, show, working
-from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.domain import DEFAULT, Domain, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.input import read_bytes
 from visualpatchworld.simulator import Constants
@@ -73,6 +73,7 @@ def run(
         offset=OFFSET,
         seed=seed,
         metric=next(iter(domain.metrics)),
+        planner_name=DEFAULT,
     )
     _ = request.tasks  # too few are told before the long work, not after it
     induction = _induction(folder, domain, constants, request.episodes, seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,9 @@ from visualpatchworld.induction.transitions import Transitions
 
 FEW = 5  # events: a rule that rests on fewer is told as unsure
 MOST_RULES = 4
+BLUR = 0.01  # of the spread: how far short of a threshold a few events may lie
+FEW_BLURRED = 0.05  # of a rule's events
+PLAIN_RULES = 2  # where more are needed, or these do not do, two thresholds that must both be crossed are tried
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,17 @@ class Threshold:
     above: bool
     bracket: tuple[float, float]  # the nearest values seen on either side, the lower one first
     events: int
+    also: Threshold | None = None  # must be crossed, too
 
     @property
     def value(self) -> float:
         """The shortest number inside the bracket."""
         return shortest_between(*self.bracket)
+
+    @property
+    def all(self) -> tuple[Threshold, ...]:
+        """This threshold and those that must be crossed with it."""
+        return (self, *(self.also.all if self.also else ()))
 
 
 @dataclass(frozen=True)
@@ -53,14 +62,27 @@ class Ends:
         """The thresholds as constants of a program, each with its bracket."""
         return tuple(
             Number(f"END_{i + 1}", rule.value, doc=f"between {rule.bracket[0]:.7g} and {rule.bracket[1]:.7g}", free=False)
-            for i, rule in enumerate(self.thresholds)
+            for i, rule in enumerate(rule for first in self.thresholds for rule in first.all)
         )
+
+    def test(self) -> str:
+        """An expression over `state`, with the constants by their names."""
+        names = iter(number.name for number in self.numbers())
+        return tests(self.thresholds, lambda _: next(names))
 
     def function(self) -> str:
         """The text of `terminated(state)`."""
-        tests = [f"({rule.expression} {'>' if rule.above else '<'} END_{i + 1})" for i, rule in enumerate(self.thresholds)]
         doc = '    """Whether the world comes to an end in this state."""'
-        return "\n".join(["def terminated(state):", doc, f"    return {' | '.join(tests) or 'False'}"])
+        return "\n".join(["def terminated(state):", doc, f"    return {self.test()}"])
+
+
+def tests(thresholds: Sequence[Threshold], number: Callable[[Threshold], str]) -> str:
+    """Whether any of the thresholds is crossed, as an expression; `number` says what stands for a threshold's value."""
+    parts = []
+    for first in thresholds:
+        crossed = [f"({rule.expression} {'>' if rule.above else '<'} {number(rule)})" for rule in first.all]
+        parts.append(crossed[0] if len(crossed) == 1 else f"({' & '.join(crossed)})")
+    return " | ".join(parts) or "False"
 
 
 def find_ends(reading: Reading, steps: Transitions, happened: Bool[np.ndarray, " N"] | None = None) -> Ends:
@@ -80,14 +102,32 @@ def find_ends(reading: Reading, steps: Transitions, happened: Bool[np.ndarray, "
         best = _best_rule(candidates, values, left, ~happened)
         if best is None:
             break
+        value = values[candidates.index(best.expression)]
+        left &= ~_beyond(best, value)
+        best, near = _blurred(best, value, left)
+        left &= ~near
         rules.append(best)
-        left &= ~_beyond(best, values[candidates.index(best.expression)])
+    if left.any() or len(rules) > PLAIN_RULES:
+        both = _both(candidates, values, happened)
+        if both is not None:
+            return Ends((both,), events, 0)
     return Ends(tuple(_owned(rules, [values[candidates.index(rule.expression)] for rule in rules], happened)), events, int(left.sum()))
 
 
 def _beyond(rule: Threshold, value: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
     """The steps that lie beyond all that no event went with."""
     return value > rule.bracket[0] if rule.above else value < rule.bracket[1]
+
+
+def _blurred(rule: Threshold, value: Float[np.ndarray, " N"], left: Bool[np.ndarray, " N"]) -> tuple[Threshold, Bool[np.ndarray, " N"]]:
+    """The rule with a bracket that takes in the few events just short of it, and those: an end may look at what is not quite the state."""
+    low, high = rule.bracket
+    band = BLUR * (float(np.std(value)) or 1.0)
+    near = left & ((value > low - band) & (value <= low) if rule.above else (value < high + band) & (value >= high))
+    if not near.any() or near.sum() > FEW_BLURRED * rule.events:
+        return rule, np.zeros_like(left)
+    edges = (float(value[near].min()), low) if rule.above else (high, float(value[near].max()))
+    return replace(rule, bracket=edges, events=rule.events + int(near.sum())), near
 
 
 def _owned(rules: Sequence[Threshold], values: Sequence[Float[np.ndarray, " N"]], happened: Bool[np.ndarray, " N"]) -> list[Threshold]:
@@ -97,7 +137,10 @@ def _owned(rules: Sequence[Threshold], values: Sequence[Float[np.ndarray, " N"]]
     for i, (rule, value) in enumerate(zip(rules, values, strict=True)):
         alone = beyond[i] & ~np.any([other for k, other in enumerate(beyond) if k != i], axis=0) if len(rules) > 1 else beyond[i]
         low, high = rule.bracket
-        edges = (low, float(value[alone].min())) if rule.above else (float(value[alone].max()), high)
+        if not alone.any():
+            narrowed.append(rule)
+            continue
+        edges = (low, max(high, float(value[alone].min()))) if rule.above else (min(low, float(value[alone].max())), high)
         narrowed.append(replace(rule, bracket=edges))
     return narrowed
 
@@ -128,6 +171,27 @@ def _best_rule(
                 edges = (inner, float(beyond.min())) if above else (-float(beyond.min()), -inner)
                 best, best_merit = Threshold(expression, above, edges, len(beyond)), merit
     return best
+
+
+def _both(candidates: Sequence[str], values: Sequence[Float[np.ndarray, " N"]], happened: Bool[np.ndarray, " N"]) -> Threshold | None:
+    """Two thresholds that are both crossed in all events and in no other step; of several such pairs the one of the first candidates."""
+    if happened.sum() < FEW or happened.all():
+        return None
+    signed = np.array([side * value for value in values for side in (1, -1)])
+    least = signed[:, happened].min(axis=1)
+    crossed = signed[:, ~happened] >= least[:, None]
+    pairs = np.argwhere((crossed.astype(np.float32) @ crossed.T.astype(np.float32)) < 0.5)
+    pairs = [(int(i), int(j)) for i, j in pairs if i // 2 < j // 2 and crossed[i].any() and crossed[j].any()]
+    if not pairs:
+        return None
+    one, other = min(pairs, key=lambda pair: pair[0] // 2 + pair[1] // 2)
+    rules = []
+    for this, that in ((one, other), (other, one)):
+        inner = float(signed[this][~happened][crossed[that]].max())
+        above = this % 2 == 0
+        edges = (inner, float(least[this])) if above else (-float(least[this]), -inner)
+        rules.append(Threshold(candidates[this // 2], above, edges, int(happened.sum())))
+    return replace(rules[0], also=rules[1])
 
 
 def shortest_between(low: float, high: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -12,16 +13,18 @@ from jaxtyping import Array, Float
 from visualpatchworld.induction.atoms import chain_heights, state_atoms
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.laws.shaping import wrap
+from visualpatchworld.program.env import imagine
 from visualpatchworld.program.program import Program
+from visualpatchworld.world.collect import Policy
 from visualpatchworld.world.trajectory import Trajectory
-from visualpatchworld.world.world import ActionSpace, World
+from visualpatchworld.world.world import ActionSpace
 
 HOLDS = (1, 2, 4, 8, 16, 32)  # steps for which a drawn action stays the same
 NUM_DRAWS = 1024
 ROUNDS = 4
 MOST_STEPS = 200
 
-Policy = Callable[[Float[np.ndarray, "T+1 S"]], Float[np.ndarray, " A"]]
+StatePolicy = Callable[[Float[np.ndarray, "T+1 S"]], Float[np.ndarray, " A"]]
 
 
 def extreme_actions(space: ActionSpace) -> list[Float[np.ndarray, " A"]]:
@@ -39,7 +42,7 @@ def extreme_actions(space: ActionSpace) -> list[Float[np.ndarray, " A"]]:
     return corners
 
 
-def pumping_policies(reading: Reading, space: ActionSpace) -> Iterator[Policy]:
+def pumping_policies(reading: Reading, space: ActionSpace) -> Iterator[StatePolicy]:
     """Two opposite actions, chosen by which way something moves: that feeds energy into whatever can swing, or takes it out."""
     names = reading.state_names
     pairs = _opposite_pairs(space)
@@ -63,21 +66,14 @@ def _opposite_pairs(space: ActionSpace) -> list[tuple[np.ndarray, np.ndarray]]:
     return pairs
 
 
-def run_policy(world: World, reading: Reading, policy: Policy, seed: int, most: int) -> Trajectory:
-    """One episode of a policy that sees the states read so far."""
-    observations, actions, rewards, ended = [world.reset(seed)], [], [], False
-    for _ in range(most):
-        seen = Trajectory(np.array(observations[-3:]), np.zeros((len(observations[-3:]) - 1, len(world.action_space))))
-        action = policy(reading.states(seen)) if len(observations) > 1 else world.action_space.sample(np.random.default_rng(seed))
-        outcome = world.step(action)
-        observations.append(outcome.observation)
-        actions.append(action)
-        rewards.append(outcome.reward)
-        ended = outcome.terminated
-        if outcome.terminated or outcome.truncated:
-            break
-    shape = (-1, len(world.action_space))
-    return Trajectory(np.array(observations), np.array(actions).reshape(shape), np.array(rewards, float), ended)
+def acting(policy: StatePolicy, reading: Reading, first: Float[np.ndarray, " A"]) -> Policy:
+    """A policy over states as one over observations; before anything has moved it takes the first action."""
+
+    def act(observations: Sequence[Float[np.ndarray, " O"]]) -> Float[np.ndarray, " A"]:
+        seen = np.array(observations[-3:])
+        return first if len(seen) == 1 else policy(reading.states(Trajectory(seen, np.zeros((len(seen) - 1, len(first))))))
+
+    return act
 
 
 class Extremes:
@@ -87,32 +83,38 @@ class Extremes:
         self.space, self.horizon = space, horizon
         atoms = [atom for atom in [*state_atoms(reading), *chain_heights(reading)] if not atom.startswith("wrap(")]
         self.targets = [(atom, sign) for atom in dict.fromkeys(atoms) for sign in (1.0, -1.0)]
-        dynamics = program.bind("jax")
+        world = imagine(program)
         code = [compile(atom, "atom", "eval") for atom, sign in self.targets if sign > 0]
 
+        def values_of(state: Float[Array, " S"]) -> Float[Array, " F"]:
+            named = SimpleNamespace(**dict(zip(world.field_names, state, strict=True)))
+            return jnp.stack([jnp.asarray(eval(part, {"state": named, "np": jnp, "wrap": wrap}), jnp.float32) for part in code])
+
         def reached(start: Float[Array, " S"], actions: Float[Array, "H A"]) -> Float[Array, " F"]:
-            """The largest and the smallest value of each atom along the way."""
+            """The largest and the smallest value of each atom along the way, up to an end."""
 
-            def advance(state, action):
-                after = dynamics.State(*(jnp.asarray(field, jnp.float32) for field in dynamics.step(state, action)))
-                return after, jnp.stack([eval(part, {"state": after, "np": jnp, "wrap": wrap}) for part in code])
+            def advance(carry, action):
+                state, alive = carry
+                after = jnp.where(alive, world.step(state, action), state)
+                return (after, alive & ~world.terminated(after) & world.valid(after)), values_of(after)
 
-            begin = dynamics.State(*(jnp.asarray(field, jnp.float32) for field in dynamics.State(*start)))
-            values = jax.lax.scan(advance, begin, actions)[1]
+            values = jax.lax.scan(advance, (start, jnp.asarray(True)), actions)[1]
             values = jnp.where(jnp.isfinite(values), values, 0.0)
             return jnp.stack([values.max(axis=0), -values.min(axis=0)], axis=1).ravel()
 
+        self._read = jax.jit(world.read)
         self._reached = jax.jit(jax.vmap(reached, in_axes=(None, 0)))
 
-    def plan(self, start: Float[np.ndarray, " S"], rng: np.random.Generator) -> list[Float[np.ndarray, "H A"]]:
+    def plan(self, first: Float[np.ndarray, " O"], rng: np.random.Generator) -> list[Float[np.ndarray, "H A"]]:
         """The best found actions for each target, best beyond all others first changed a little and tried again for a few rounds."""
+        start = self._read(jnp.asarray(first, jnp.float32))
         draws = self._draw(rng)
-        merits = np.asarray(self._reached(jnp.asarray(start, jnp.float32), jnp.asarray(draws, jnp.float32)))
+        merits = np.asarray(self._reached(start, jnp.asarray(draws, jnp.float32)))
         best = draws[np.argmax(merits, axis=0)]
         value = merits.max(axis=0)
         for _ in range(ROUNDS):
             trials = np.concatenate([self._changed(actions, rng, NUM_DRAWS // len(best) + 1) for actions in best])
-            merits = np.asarray(self._reached(jnp.asarray(start, jnp.float32), jnp.asarray(trials, jnp.float32)))
+            merits = np.asarray(self._reached(start, jnp.asarray(trials, jnp.float32)))
             better = merits.max(axis=0) > value
             best = np.where(better[:, None, None], trials[np.argmax(merits, axis=0)], best)
             value = np.maximum(value, merits.max(axis=0))
@@ -137,19 +139,3 @@ class Extremes:
                 first = rng.integers(self.horizon)
                 trial[first : first + rng.integers(4, 40)] = edges[rng.integers(len(edges))]
         return changed
-
-
-def follow(world: World, actions: Sequence[Float[np.ndarray, " A"]], seed: int, most: int) -> Trajectory:
-    """One episode of given actions."""
-    left = iter(actions[:most])
-    observations, taken, rewards, ended = [world.reset(seed)], [], [], False
-    for action in left:
-        outcome = world.step(action)
-        observations.append(outcome.observation)
-        taken.append(action)
-        rewards.append(outcome.reward)
-        ended = outcome.terminated
-        if outcome.terminated or outcome.truncated:
-            break
-    shape = (-1, len(world.action_space))
-    return Trajectory(np.array(observations), np.array(taken).reshape(shape), np.array(rewards, float), ended)

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.optimize import least_squares
 
-from visualpatchworld.induction.sparse import stepwise
+from visualpatchworld.induction.sparse import sparsest, stepwise
 from visualpatchworld.laws.shaping import bell, dome, tail
 
 EXACT = 1e-6  # of the spread: what single precision leaves
@@ -202,7 +202,10 @@ def find_peak(
         return "0.0", np.inf, ()
     whole = np.stack([*columns, np.sqrt(y)], axis=1)
     weight = 1.0 / np.maximum(y[fit], 1e-6 * float(np.median(y[fit])))
-    found = stepwise(whole[fit] * weight[:, None], y[fit] * weight, 8, 1e-9)
+    weighed, wanted = whole[fit] * weight[:, None], y[fit] * weight
+    found = stepwise(weighed, wanted, 8, 1e-9)
+    if found.left > 1e-9:
+        found = sparsest(weighed, wanted, 1e-9) or found
     weights = dict(zip(found.columns.tolist(), found.weights.tolist(), strict=True))
     inner = -weights.pop(len(library), 0.0) / 2
     terms = {str(library[int(i)]): w for i, w in weights.items()}

@@ -21,9 +21,10 @@ from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
 PAIR = 0.05  # a velocity leaves at most this part of its coordinate's motion
+HIDDEN = 0.15  # a coordinate with a hidden velocity leaves at least this part of its changes to it
 CIRCLE = 0.02  # a cosine and a sine leave at most this part of their squares' spread
 DECIDED = 0.03  # how close the weight of an integrator must come to count as that integrator's
-RESERVED = ("state", "action", "np", "step", "move", "rates", "nudged", "observe", "read", "reward", "terminated", "wrapped")
+RESERVED = ("state", "action", "np", "step", "move", "rates", "nudged", "observe", "read", "reward", "terminated", "valid", "wrapped")
 
 
 class BadField(VpwError):
@@ -384,12 +385,16 @@ def _memory(trajectories, candidate: _Candidate, columns) -> tuple[float, bool, 
     """What part of a field's change stays open without and with its last change, and whether it has a hidden velocity."""
     changes, features, last = [], [], []
     turning = candidate.angle or max(np.ptp(series) for series in candidate.series) > 2
+    every = np.concatenate([t.observations for t in trajectories])
+    wide = [int(c) for c in columns if 2 < np.ptp(every[:, c]) < 60]  # whatever may be an angle may act through sine and cosine
     for t, series in zip(trajectories, candidate.series, strict=True):
         if len(series) < 4:
             continue
         moved = np.diff(series)
         seen = t.observations[1:-1, columns]
-        if turning:
+        bent = seen[:, wide]
+        seen = np.concatenate([seen, np.sin(bent), np.cos(bent)], axis=1)
+        if turning and len(candidate.columns) == 2:
             seen = np.concatenate([seen, np.sin(series[1:-1])[:, None], np.cos(series[1:-1])[:, None]], axis=1)
         acted = np.concatenate([t.actions[1:], t.actions[:-1]], axis=1)
         changes.append(moved[1:])
@@ -400,21 +405,23 @@ def _memory(trajectories, candidate: _Candidate, columns) -> tuple[float, bool, 
     change, design, before = np.concatenate(changes), np.concatenate(features), np.concatenate(last)
     design = design[:, np.std(design, axis=0) > 0]
     design = (design - design.mean(axis=0)) / design.std(axis=0)
-    if design.shape[1] <= 12:
+    if design.shape[1] <= 12 or design.shape[1] ** 2 < len(design) / 2:
         design = np.concatenate([design, design**2, *(design[:, [i]] * design[:, i + 1 :] for i in range(design.shape[1] - 1))], axis=1)
-    half = len(change) * 2 // 3
+    # Rows between those that are learned from, since a sum of squares does not reach far beyond; by chance, since actions may be held.
+    judge = np.random.default_rng(0).random(len(change)) < 1 / 3
     value = np.concatenate([s[2:] for s in candidate.series if len(s) >= 4])
-    spread = float(np.std(value[half:])) or 1.0  # of the very rows that judge: their own chance cancels
+    spread = float(np.std(value[judge])) or 1.0  # of the very rows that judge: their own chance cancels
 
     def open_part(target: np.ndarray, size: float, *extra: np.ndarray) -> float:
         whole = np.concatenate([np.ones((len(change), 1)), design, *(e[:, None] for e in extra)], axis=1)
-        beta = solve(whole[:half], target[:half], 1e-8)
-        return float(np.sqrt(np.mean(np.clip(target[half:] - whole[half:] @ beta, -5 * size, 5 * size) ** 2))) / size
+        beta = solve(whole[~judge], target[~judge], 1e-8)
+        return float(np.sqrt(np.mean(np.clip(target[judge] - whole[judge] @ beta, -5 * size, 5 * size) ** 2))) / size
 
     still = float(np.std(change)) or 1.0
     without, with_last = open_part(change, still), open_part(change, still, before)
     value_open = open_part(value, spread, before)
-    hidden = with_last < 0.6 * without and with_last < 0.7
+    # What the fields of a moment leave little of needs no velocity: over a step a smooth law of first order bends, too.
+    hidden = with_last < 0.6 * without and with_last < 0.7 and without > HIDDEN
     if value_open > 0.95 and not candidate.angle:
         return value_open, False, value_open
     return min(without, 0.9), hidden, with_last

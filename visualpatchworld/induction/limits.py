@@ -99,18 +99,18 @@ def _clips(c: Coordinate, field: str, after, given, events, tolerance) -> list[L
     high, low = float(after.max()), float(after.min())
     above = events & (given > high + tolerance) & (np.abs(after - high) <= 2 * tolerance)
     below = events & (given < low - tolerance) & (np.abs(after - low) <= 2 * tolerance)
-    # The middle of the clipped values is surer than their extreme where rounding moves them.
+    # The middle of the clipped values is surer than their extreme where rounding or noise moves them, and the surer the more there are.
     high = float(np.median(after[above])) if above.any() else high
     low = float(np.median(after[below])) if below.any() else low
     if above.sum() + below.sum() >= LEAST_ROWS and abs(high + low) <= 2 * tolerance + 1e-6 * abs(high):
-        top = _short((high - low) / 2, tolerance)
+        top = _short((high - low) / 2, tolerance / (4 * np.sqrt(above.sum() + below.sum())))
         number = Number(f"{name}_TOP", top, doc=f"{field} is clipped there, both ways", free=False)
         out.append(Limit(phase, (f"{field} = np.clip({field}, -{name}_TOP, {name}_TOP)",), (number,), "clip", (field,)))
     if above.sum() >= LEAST_ROWS:
-        number = Number(f"{name}_MOST", _short(high, tolerance), doc=f"{field} is clipped there", free=False)
+        number = Number(f"{name}_MOST", _short(high, tolerance / (4 * np.sqrt(above.sum()))), doc=f"{field} is clipped there", free=False)
         out.append(Limit(phase, (f"{field} = np.minimum({field}, {name}_MOST)",), (number,), "clip", (field,)))
     if below.sum() >= LEAST_ROWS:
-        number = Number(f"{name}_LEAST", _short(low, tolerance), doc=f"{field} is clipped there", free=False)
+        number = Number(f"{name}_LEAST", _short(low, tolerance / (4 * np.sqrt(below.sum()))), doc=f"{field} is clipped there", free=False)
         out.append(Limit(phase, (f"{field} = np.maximum({field}, {name}_LEAST)",), (number,), "clip", (field,)))
     return out
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -34,6 +35,7 @@ class Rates:
     """How fast everything changes, as code.
 
     `lines` compute what `changes` need; in them `state`, `action`, `DT` (seconds of one physics step) and the numbers' names are known.
+    In `changes`, `new.FIELD` is the value that the same step has just given to a field.
     `changes` gives, for every velocity (its acceleration) and for every coordinate without one (its speed), a Python expression.
     `memory` is what the world remembers without showing it: name, first value, and an expression for its next value.
     """
@@ -115,6 +117,17 @@ def number_line(number: Number) -> str:
     return f"{number.name} = {_text(number.value)}" + (f"  # {comment}" if comment else "")
 
 
+def summands(text: str) -> list[str]:
+    """The parts of a sum; a plus within brackets does not part them."""
+    parts, depth, first = [], 0, 0
+    for k, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0 and text[k : k + 3] == " + ":
+            parts.append(text[first:k])
+            first = k + 3
+    return [*parts, text[first:]]
+
+
 def _text(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return "(" + ", ".join(_text(part) for part in value) + ("," if len(value) == 1 else "") + ")"
@@ -147,18 +160,52 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
         lines += [f"{f} = state.{f} + DT / 6 * (k1[{i}] + 2 * k2[{i}] + 2 * k3[{i}] + k4[{i}])" for i, f in enumerate(updated)]
         lines += [*after["velocity"], *after["coordinate"]]
     else:
-        step = "" if integrator == "none" else "DT * "
-        lines += rates.lines
-        lines += [f"{c.velocity} = state.{c.velocity} + {step}({changes[c.velocity]})" for c in moving if c.velocity]
-        lines += [f"{field} = state.{field} + {step}({changes[field]})" for field in plain]
-        lines += after["velocity"]
+        begin, end = ("", "") if integrator == "none" else ("DT * (", ")")
         early = "state." if integrator == "explicit" else ""
-        lines += [f"{c.name} = state.{c.name} + DT * {_speed(rates, c, early, whole=True)}" for c in moving]
-        lines += after["coordinate"]
+        assigned = {c.velocity: f"{c.velocity} = state.{c.velocity} + {begin}{changes[c.velocity]}{end}" for c in moving if c.velocity}
+        assigned |= {field: f"{field} = state.{field} + {begin}{changes[field]}{end}" for field in plain}
+        moved = {c.name: f"{c.name} = state.{c.name} + DT * {_speed(rates, c, early, whole=True)}" for c in moving}
+        lines += rates.lines
+        if any("new." in change for change in changes.values()):
+            lines += _one_after_another(reading, {**assigned, **moved}, integrator, limits)
+        else:
+            lines += [*assigned.values(), *after["velocity"], *moved.values(), *after["coordinate"]]
     returned = [f"{field}={field}" for field in updated] + [f"{name}={change}" for name, _, change in rates.memory]
     lines.append(f"return state._replace({', '.join(returned)})")
     doc = '    """One step."""' if name == "step" else '    """One physics step."""'
     return [*blocks, "\n".join([f"def {name}(state, action):", doc, *_indented(lines)])]
+
+
+def in_order(reading: Reading, needs: Mapping[str, Collection[str]], integrator: Integrator | None = None) -> list[str] | None:
+    """Fields in an order in which each comes after those whose new values it needs; None where they need each other in a circle."""
+    integrator = integrator or reading.integrator
+    wanted = {field: set(needs.get(field, ())) for field in reading.state_names}
+    for c in reading.coordinates:
+        if c.velocity is not None and integrator != "explicit":
+            wanted[c.name].add(c.velocity)
+    usual = [*(c.velocity or c.name for c in reading.coordinates), *(c.name for c in reading.coordinates if c.velocity)]
+    order: list[str] = []
+    while len(order) < len(usual):
+        ready = next((field for field in usual if field not in order and wanted[field] <= {*order, field}), None)
+        if ready is None or ready in wanted[ready]:
+            return None
+        order.append(ready)
+    return order
+
+
+def _one_after_another(reading: Reading, assigned: Mapping[str, str], integrator: Integrator, limits: Sequence[Limit]) -> list[str]:
+    """Assignments in an order in which new values that are needed are there, each limit right after its fields."""
+    order = in_order(reading, {field: re.findall(r"\bnew\.(\w+)", line) for field, line in assigned.items()}, integrator)
+    if order is None:
+        raise ValueError("fields of one program need each other's new values in a circle")
+    order = [field for field in order if field in assigned]
+    waiting, lines = list(limits), []
+    for place, field in enumerate(order):
+        lines.append(re.sub(r"\bnew\.", "", assigned[field]))
+        for limit in [limit for limit in waiting if not set(limit.of) & set(order[place + 1 :])]:
+            lines += limit.lines
+            waiting.remove(limit)
+    return lines
 
 
 def _speed(rates: Rates, coordinate: Coordinate, early: str, *, whole: bool = False) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -71,6 +71,12 @@ class Reading:
     def hidden(self) -> tuple[str, ...]:
         """Velocities that no column shows."""
         return tuple(c.velocity for c in self.coordinates if c.velocity is not None and c.velocity_column is None)
+
+    def without_hidden(self) -> Reading:
+        """The same with coordinates whose velocity is not observed taken to be of first order."""
+        coordinates = tuple(c if c.velocity_column is not None else replace(c, velocity=None) for c in self.coordinates)
+        paired = any(c.velocity is not None for c in coordinates)
+        return replace(self, coordinates=coordinates, integrator=self.integrator if paired else "none")
 
     def states(self, trajectory: Trajectory) -> Float[np.ndarray, "T+1 S"]:
         """The states of a trajectory; angles go on beyond a turn, and hidden velocities are differences that suit the integrator."""

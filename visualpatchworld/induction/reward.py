@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld.induction.atoms import action_atoms, goal_differences, lengths, products, state_atoms
-from visualpatchworld.induction.ends import find_ends
+from visualpatchworld.induction.ends import find_ends, tests
+from visualpatchworld.induction.events import repeated
 from visualpatchworld.induction.factors import find_factors, find_peak
 from visualpatchworld.induction.motion import Number
 from visualpatchworld.induction.reading import Reading
@@ -57,21 +58,45 @@ def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions) -> R
     paid = np.isfinite(steps.rewards)
     if not paid.any():
         return Reward("0.0", 0.0, "none")
-    steps = _rows(steps, paid)
+    steps = _within_range(_rows(steps, paid))
     judged = np.arange(len(steps)) % HELD_OUT == HELD_OUT - 1
     if np.ptp(steps.rewards) <= 1e-9 * float(np.abs(steps.rewards).max()):
         return Reward(_number(float(steps.rewards[0])), 0.0, "constant")
     found: list[Reward] = []
+    few = len(np.unique(np.round(steps.rewards, 9))) == 2
+    if not few and steps.rewards.min() >= 0:
+        found.append(_peak(reading, steps, judged))
+        if found[-1].exact:
+            return found[-1]
     for library in _libraries(reading, actions):
         found.append(_sum_of(library, steps, judged))
         if found[-1].exact:
             return found[-1]
-    if len(np.unique(np.round(steps.rewards, 9))) == 2:
+    if few:
         found.append(_two_values(reading, steps))
     if not found[-1].exact and steps.rewards.min() >= 0:
         found.append(_product(reading, actions, steps, judged))
-        found.append(_peak(reading, steps, judged))
     return min(found, key=lambda reward: reward.left)
+
+
+def holds(reward: Reward, steps: Transitions) -> bool:
+    """Whether a reward explains what was paid about as well as where it was found."""
+    steps = _rows(steps, np.isfinite(steps.rewards))
+    if not len(steps) or reward.kind == "none":
+        return not len(steps)
+    names = {helper.__name__: helper for helper in reward.helpers} | {number.name: number.value for number in reward.numbers}
+    given = steps.value(reward.expression.replace(ENDED, "ended"), {**names, "ended": steps.ended.astype(float)})
+    spread = max(float(np.std(steps.rewards)), 1e-3 * float(np.abs(steps.rewards).max()), 1e-300)
+    left = float(np.sqrt(np.mean((given - steps.rewards) ** 2))) / spread
+    return left <= max(10 * EXACT, 2 * reward.left)
+
+
+def _within_range(steps: Transitions) -> Transitions:
+    """The steps in which no field stands at a value that it is clipped to, since a reward may know more; all, where few would stay."""
+    clipped = np.zeros(len(steps), bool)
+    for column in (*steps.before.T, *steps.after.T):
+        clipped |= repeated(column) & np.isin(column, (column.min(), column.max()))
+    return _rows(steps, ~clipped) if (~clipped).mean() > 0.5 else steps
 
 
 def _rows(steps: Transitions, kept: np.ndarray) -> Transitions:
@@ -154,11 +179,8 @@ def _two_values(reading: Reading, steps: Transitions) -> Reward:
         ends = find_ends(reading, steps, np.isclose(steps.rewards, value))
         left = (ends.unexplained / len(steps)) ** 0.5 * (high - low) / float(np.std(steps.rewards))
         if best is None or left < best.left:
-            tests = [
-                f"({rule.expression.replace('state.', 'next_state.')} {'>' if rule.above else '<'} {_number(rule.value)})"
-                for rule in ends.thresholds
-            ]
-            expression = f"np.where({' | '.join(tests) or 'False'}, {_number(value)}, {_number(other)})"
+            test = tests(ends.thresholds, lambda rule: _number(rule.value)).replace("state.", "next_state.")
+            expression = f"np.where({test}, {_number(value)}, {_number(other)})"
             best = Reward(expression, left, "threshold", (wrap,) if "wrap(" in expression else ())
     assert best is not None
     return best

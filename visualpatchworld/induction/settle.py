@@ -65,7 +65,7 @@ def settle(
     for _ in range(rounds):
         if error <= ENOUGH or not len(place):
             break
-        step = least(slopes[inside].reshape(-1, len(place)), -off[inside].ravel())
+        step = least(slopes[inside].reshape(off[inside].size, len(place)), -off[inside].ravel())
         for share in (1.0, 0.5, 0.1, 0.02):
             tried = missed(place + share * step)
             if _size(tried[inside]) < error:
@@ -78,7 +78,7 @@ def settle(
         slopes = slopes_at(place, off)
         if error > 0.99 * before:
             break
-    rows = slopes[inside].reshape(-1, len(place))
+    rows = _flat(slopes[inside])
     spread = _standard_errors(slopes[inside], off[inside])
     effects = np.sqrt(np.mean(rows**2, axis=0)) * np.abs(place) if len(rows) else np.zeros(len(place))
     named = (dict(zip(free, numbers.tolist(), strict=True)) for numbers in (place, spread, effects))
@@ -95,7 +95,7 @@ def least(rows: Float[np.ndarray, "R C"], right: Float[np.ndarray, " R"]) -> Flo
 
 def _standard_errors(slopes: Float[np.ndarray, "N R C"], off: Float[np.ndarray, "N R"]) -> Float[np.ndarray, " C"]:
     """From how the stretches' own votes for a constant scatter: the errors within one stretch are not independent."""
-    rows = slopes.reshape(-1, slopes.shape[-1])
+    rows = _flat(slopes)
     size = np.linalg.norm(rows, axis=0)
     unit = np.where(size > 0, size, 1.0)
     inverse = np.linalg.pinv((rows / unit).T @ (rows / unit), rcond=1e-14)
@@ -103,6 +103,11 @@ def _standard_errors(slopes: Float[np.ndarray, "N R C"], off: Float[np.ndarray, 
     votes = np.einsum("nrc,nr->nc", slopes / unit, floor) @ inverse
     few = len(off) / max(len(off) - slopes.shape[-1] / max(off.shape[1], 1), 1.0)
     return np.sqrt(np.sum(votes**2, axis=0) * few) / unit
+
+
+def _flat(slopes: Float[np.ndarray, "N R C"]) -> Float[np.ndarray, "R C"]:
+    """One row per residual; a program without free constants has rows of no width."""
+    return slopes.reshape(slopes.shape[0] * slopes.shape[1], slopes.shape[2])
 
 
 def _inside(off: Float[np.ndarray, "N R"]) -> Bool[np.ndarray, " N"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -11,8 +12,9 @@ from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.events import observation_noise, usual_rows
 from visualpatchworld.induction.inputs import Delay, drives, shaped_drives
-from visualpatchworld.induction.library import library
+from visualpatchworld.induction.library import Library, library
 from visualpatchworld.induction.motion import Number, Rates
+from visualpatchworld.induction.noise import FLOAT32
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.stepwise import EXACT, Choice, choose, fill
 from visualpatchworld.induction.terms import INNER, Rows, Samples, Term, rows_of, samples_along, samples_at_start
@@ -21,6 +23,9 @@ from visualpatchworld.world.world import ActionSpace
 NUMERICAL = 1e-9  # of a response's spread: what arithmetic leaves
 SHORT_DIGITS = 3
 NOISE_SLACK = 1.01
+LOOSE = 1e-6  # of a response's spread: from this floor on many sums of several terms are as good as exact
+PLAIN_TERMS = 3
+MOST_MIXED = 5  # other fields up to which every two of them are tried as the ones that were updated first
 
 
 class Response(NamedTuple):
@@ -38,6 +43,9 @@ def responses(reading: Reading, rows: Rows, noise: Float[np.ndarray, " S"]) -> l
     """One response per velocity, and per coordinate that has none; `noise` is that of each column of states."""
     found = []
     spreads = np.maximum(np.std(rows.before, axis=0), 1e-12)
+    # Whatever a world multiplies with an action of single precision is of single precision, too.
+    single = bool(np.all(rows.actions.astype(np.float32) == rows.actions))
+    numerical = 2 * FLOAT32 if single and rows.actions.size else NUMERICAL
     for coordinate in reading.coordinates:
         field = coordinate.velocity or coordinate.name
         k = rows.names.index(field)
@@ -45,7 +53,7 @@ def responses(reading: Reading, rows: Rows, noise: Float[np.ndarray, " S"]) -> l
         scale = float(np.std(target)) or float(np.abs(target).max()) or 1.0
         # Noise of the response itself, and of the states that its terms are evaluated at.
         floor = np.hypot(np.sqrt(2) * noise[k] / reading.dt, scale * float(np.linalg.norm(noise / spreads)))
-        floor = max(float(floor), NUMERICAL * scale)
+        floor = max(float(floor), numerical * scale)
         noisy = observation_noise(target, rows, floor)
         # A sum that leaves no more than a flexible fit does is enough: noise has no more to tell.
         floor = max(floor, NOISE_SLACK * noisy / EXACT)
@@ -83,13 +91,20 @@ def sums_of(
     samples: Samples,
     kept: Bool[np.ndarray, " N"] | None = None,
     deepest: int = 2,
+    first: int = 0,
+    new: Sequence[str] = (),
 ) -> list[Choice]:
-    """Choices of terms for one response, the best first; products and scans are looked at only while plain terms do not suffice."""
+    """Choices of terms for one response, the best first; products and scans are looked at only while plain terms do not suffice.
+
+    `new` names fields whose values after the step are used in place of those before it.
+    """
     terms = library(reading, response.coordinate, rows, drives(space, delay), shaped_drives(space, delay))
+    if new:
+        terms = Library(tuple(tuple(term.with_new(new) for term in level) for level in terms.levels))
     usual = usual_rows(response.target, rows, response.floor) if kept is None else kept
     found: list[Choice] = []
     windowed = samples.windows is not None
-    for level in range(deepest + 1):
+    for level in range(first, deepest + 1):
         fresh = choose(response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale)
         for _ in range(2):
             # Rows that the best choice explains may be others than those of the flexible fit.
@@ -99,16 +114,44 @@ def sums_of(
                 fresh = again
             else:
                 break
-        if level == 2 and not windowed and not (fresh and fresh[0].exact):
-            for plain in (terms.upto(0), terms.upto(1)):
+        if level == 2 and (windowed or not (fresh and fresh[0].exact)):
+            for plain in (terms.upto(0),) if windowed else (terms.upto(0), terms.upto(1)):
                 fresh = fill(response.target, samples, plain, terms.levels[2], usual, response.floor, scale=response.scale) + fresh
                 if fresh and fresh[0].exact:
                     break
         found += fresh
-        # Up to noise several sums may do: a long one gives way to a shorter one with a constant inside.
-        if fresh and fresh[0].exact and not (windowed and len(fresh[0].terms) > 2):
+        # Up to noise several sums may do: a long one gives way to a shorter one with a constant inside. So does a long sum of plain
+        # terms that is only as exact as a look along the step can be: with products a shorter one may say the same.
+        loose = level < deepest and response.floor > LOOSE * response.scale and len(fresh[0].terms) > PLAIN_TERMS if fresh else False
+        if fresh and fresh[0].exact and not loose and not (windowed and len(fresh[0].terms) > 2):
             break
     return sorted(found, key=lambda choice: (not choice.exact, choice.score))
+
+
+def updated_first(
+    reading: Reading,
+    rows: Rows,
+    response: Response,
+    space: ActionSpace,
+    delay: Delay,
+    samples: Samples,
+    kept: Bool[np.ndarray, " N"] | None = None,
+) -> list[Choice]:
+    """Exact choices in which some other fields count with the values that the same step has just given them; none where there is no such.
+
+    Worlds often update one field after another: a boat's new speed and new heading move it.
+    """
+    own = {response.field, *(() if reading.integrator == "explicit" else (response.coordinate.name,))}
+    given = {name for name, _ in reading.parameters}
+    others = [name for name in reading.state_names if name not in own | given]
+    options = [tuple(others)] if len(others) > 1 else []
+    options += [(name,) for name in others]
+    options += [pair for pair in itertools.combinations(others, 2) if 2 < len(others) <= MOST_MIXED]
+    for new in options:
+        found = sums_of(reading, rows, response, space, delay, samples, kept, deepest=1, new=new)
+        if found and found[0].exact:
+            return found
+    return []
 
 
 def propose_sums(
@@ -166,7 +209,7 @@ def rates_of(reading: Reading, wanted: Sequence[Response], choices: Sequence[Cho
 
 def _doc(term: Term) -> str:
     return (
-        f"{term.law}: {term.code.replace('state.', '').replace('np.', '').replace(INNER, term.inner_label)}"
+        f"{term.law}: {term.code.replace('state.', '').replace('new.', 'new ').replace('np.', '').replace(INNER, term.inner_label)}"
         if term.code != "1.0"
         else term.law
     )
@@ -182,6 +225,6 @@ def snapped(choice: Choice, target: Float[np.ndarray, " N"], samples: Samples, f
     for k, factor in enumerate(factors):
         short = float(f"{factor:.{SHORT_DIGITS}g}")
         trial = [*factors[:k], short, *factors[k + 1 :]]
-        if float(np.sqrt(np.mean((goal - full @ trial) ** 2))) <= min(1.02 * choice.left + 1e-15, EXACT * floor):
+        if float(np.sqrt(np.mean((goal - full @ trial) ** 2))) <= max(min(1.02 * choice.left + 1e-15, EXACT * floor), floor):
             factors = trial
     return replace(choice, factors=tuple(factors))

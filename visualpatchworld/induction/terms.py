@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -15,7 +16,9 @@ INNER = "{inner}"  # where a term's own constant goes
 
 @dataclass(frozen=True)
 class Term:
-    """One summand without its factor: code over `state` and `action`, the law it belongs to, and what its factor is called.
+    """One summand without its factor: code over `state`, `new` and `action`, the law it belongs to, and what its factor is called.
+
+    `new.FIELD` is the value that the same step has just given to a field: worlds that update one field after another use it.
 
     A term may hold one constant of its own (a frequency, a threshold): `grid` has the values that are tried, `inner` the one taken.
     """
@@ -29,10 +32,23 @@ class Term:
     inner: float | None = None
     inner_label: str = ""
     smooth: bool = True  # whether a small change of the inner constant changes anything smoothly
+    reach: tuple[float, float] | None = None  # the range of the grid that the inner constant was taken from
 
     def at(self, inner: float) -> Term:
         """The term with its own constant set."""
-        return replace(self, inner=float(inner), grid=())
+        return replace(self, inner=float(inner), grid=(), reach=(min(self.grid), max(self.grid)) if self.grid else self.reach)
+
+    @property
+    def within_reach(self) -> bool:
+        """Whether its own constant is about where it was looked for; far outside a term degenerates into another one."""
+        if self.inner is None or self.reach is None:
+            return True
+        slack = 0.5 * (self.reach[1] - self.reach[0])
+        return self.reach[0] - slack <= self.inner <= self.reach[1] + slack
+
+    def with_new(self, fields: Sequence[str]) -> Term:
+        """The term with the new values of these fields in place of the old ones."""
+        return replace(self, code=re.sub(rf"\bstate\.({'|'.join(map(re.escape, fields))})\b", r"new.\1", self.code))
 
     def column(self, namespace: Mapping[str, Any], count: int) -> Float[np.ndarray, " N"]:
         """The term's value in every row."""
@@ -73,9 +89,21 @@ def rows_of(
     )
 
 
-def namespace(names: Sequence[str], states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N A"]) -> dict[str, Any]:
-    """What code of a term may speak of: `state` with arrays as its fields, and `action`."""
-    return {"state": SimpleNamespace(**dict(zip(names, states.T, strict=True))), "action": actions.T}
+def joined(one: Rows, other: Rows) -> Rows:
+    """All steps of both, as of different trajectories."""
+    after = int(one.episode.max(initial=-1)) + 1
+    parts = [np.concatenate([a, b]) for a, b in zip(one[1:5], (*other[1:4], other.episode + after), strict=True)]
+    return Rows(one.names, *parts, np.concatenate([one.time, other.time]), one.angles)
+
+
+def namespace(
+    names: Sequence[str], states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N A"], after: Float[np.ndarray, "N S"] | None = None
+) -> dict[str, Any]:
+    """What code of a term may speak of: `state` with arrays as its fields, `action`, and `new` where the states after are given."""
+    known: dict[str, Any] = {"state": SimpleNamespace(**dict(zip(names, states.T, strict=True))), "action": actions.T}
+    if after is not None:
+        known["new"] = SimpleNamespace(**dict(zip(names, after.T, strict=True)))
+    return known
 
 
 class Samples(NamedTuple):
@@ -104,7 +132,7 @@ class Samples(NamedTuple):
 
 def samples_at_start(rows: Rows) -> Samples:
     """Terms as they are when the step begins: exact for integrators that look there alone."""
-    return Samples((1.0,), (namespace(rows.names, rows.before, rows.actions),), len(rows.before))
+    return Samples((1.0,), (namespace(rows.names, rows.before, rows.actions, rows.after),), len(rows.before))
 
 
 def samples_along(rows: Rows, pairs: Sequence[tuple[int, int]], dt: float) -> Samples:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -29,9 +29,9 @@ class Transitions:
     def __len__(self) -> int:
         return len(self.before)
 
-    def value(self, expression: str) -> Float[np.ndarray, " N"]:
-        """What a program's expression over `state`, `action` and `next_state` is worth in every step."""
-        known: dict[str, Any] = {"np": np, "wrap": wrap, "action": self.actions.T}
+    def value(self, expression: str, names: Mapping[str, Any] | None = None) -> Float[np.ndarray, " N"]:
+        """What a program's expression over `state`, `action`, `next_state` (and further names) is worth in every step."""
+        known: dict[str, Any] = {"np": np, "wrap": wrap, "action": self.actions.T, **(names or {})}
         known["state"] = SimpleNamespace(**dict(zip(self.names, self.before.T, strict=True)))
         known["next_state"] = SimpleNamespace(**dict(zip(self.names, self.after.T, strict=True)))
         return np.broadcast_to(np.asarray(eval(expression, known), float), len(self))

@@ -7,7 +7,7 @@ overlap (less than nothing where they do not touch), the normal outwards, the pl
 import numpy as np
 
 from visualpatchworld.laws.constant import positive, signed, threshold
-from visualpatchworld.laws.vector import rotate
+from visualpatchworld.laws.vector import rotate, rotate_back
 
 CENTER = signed("L", "centre of mass, in its own frame", -0.2, 0.2)
 INERTIA = positive("L^2", "moment of inertia over mass", 0.00001, 0.1)
@@ -18,8 +18,8 @@ PER_MOVE = signed("", "its move over the other's", -2, 2)
 
 def touch_disc(body, disc, *, polygons, radius):
     """The contacts of a body of convex polygons with a disc."""
-    x, y = rotate((disc[0] - body[0], disc[1] - body[1]), -body[2])
-    vx, vy = rotate((disc[2], disc[3]), -body[2])
+    x, y = rotate_back((disc[0] - body[0], disc[1] - body[1]), body[2])
+    vx, vy = rotate_back((disc[2], disc[3]), body[2])
     contacts = []
     for corners in polygons:
         gap, (nx, ny) = gap_to_polygon((x, y), corners)
@@ -30,21 +30,27 @@ def touch_disc(body, disc, *, polygons, radius):
 def touch_planes(contacts, body, *, hull, planes):
     """The contacts, and that of a body with half-planes, at the corner that is deepest inside one."""
     c, s = np.cos(body[2]), np.sin(body[2])
-    depth, (nx, ny), (x, y) = -np.inf, (0.0, 0.0), (0.0, 0.0)
+    depth, nx, ny = -np.inf, 0.0, 0.0
     for plane_x, plane_y, offset in planes:
         ix, iy = c * plane_x + s * plane_y, c * plane_y - s * plane_x
+        lowest = np.inf
         for corner in hull:
-            overlap = offset - plane_x * body[0] - plane_y * body[1] - ix * corner[0] - iy * corner[1]
-            deeper, depth = overlap > depth, np.maximum(overlap, depth)
-            nx, ny = np.where(deeper, -ix, nx), np.where(deeper, -iy, ny)
-            x, y = np.where(deeper, corner[0], x), np.where(deeper, corner[1], y)
+            lowest = np.minimum(lowest, ix * corner[0] + iy * corner[1])
+        overlap = offset - plane_x * body[0] - plane_y * body[1] - lowest
+        deeper, depth = overlap > depth, np.maximum(overlap, depth)
+        nx, ny = np.where(deeper, -ix, nx), np.where(deeper, -iy, ny)
+    farthest, x, y = -np.inf, 0.0, 0.0
+    for corner in hull:
+        far = nx * corner[0] + ny * corner[1]
+        farther, farthest = far > farthest, np.maximum(far, farthest)
+        x, y = np.where(farther, corner[0], x), np.where(farther, corner[1], y)
     return [*contacts, (depth, (nx, ny), (x, y), 0.0, 0.0)]
 
 
 def touch_disc_when_round(body, disc, *, own_radius, radius):
     """The contact of a round body with a disc."""
-    x, y = rotate((disc[0] - body[0], disc[1] - body[1]), -body[2])
-    vx, vy = rotate((disc[2], disc[3]), -body[2])
+    x, y = rotate_back((disc[0] - body[0], disc[1] - body[1]), body[2])
+    vx, vy = rotate_back((disc[2], disc[3]), body[2])
     distance = np.sqrt(x * x + y * y + 1e-12)
     nx, ny = x / distance, y / distance
     place = (own_radius * nx, own_radius * ny)
@@ -58,7 +64,7 @@ def touch_planes_when_round(contacts, body, *, own_radius, planes):
         overlap = offset + own_radius - plane_x * body[0] - plane_y * body[1]
         deeper, depth = overlap > depth, np.maximum(overlap, depth)
         nx, ny = np.where(deeper, -plane_x, nx), np.where(deeper, -plane_y, ny)
-    nx, ny = rotate((nx, ny), -body[2])
+    nx, ny = rotate_back((nx, ny), body[2])
     return [*contacts, (depth, (nx, ny), (own_radius * nx, own_radius * ny), 0.0, 0.0)]
 
 
@@ -129,7 +135,7 @@ def push_roughly(contacts, motion, *, inertia=INERTIA, center=CENTER, friction=p
 def coast(body, dt, *, drag=positive("1/s", "loss of its speed when it is free", 0.01, 100)):
     """The motion that a body keeps, in its own frame."""
     keep = np.exp(-drag * dt)
-    return (*rotate((keep * body[3], keep * body[4]), -body[2]), keep * body[5])
+    return (*rotate_back((keep * body[3], keep * body[4]), body[2]), keep * body[5])
 
 
 def move(body, motion, dt, *, center=CENTER):

@@ -8,6 +8,7 @@ from visualpatchworld.laws.vector import rotate
 STRIDE = positive("L", "way of the hand in a step at full action, once it moves", 0.001, 1)
 TURN = positive("rad", "turn of the hand in a step at full action, once it moves", 0.001, 10)
 FLOOR = signed("L", "lowest target of the hand", -0.2, 0.2)
+FALL = positive("L", "downward speed per step that a falling block gains in a step", 0.0001, 1)
 STOP = threshold("", "closing at which fingers around a block meet it", 0, 1)
 
 
@@ -71,10 +72,28 @@ def go_along(block, before, hand, *, half):
     return x, y, np.maximum(block[2] + hand[2] - before[2], half), block[3]
 
 
-def fall(block, *, half, fall=positive("L", "downward speed per step that a falling block gains in a step", 0.0001, 1)):
+def fall(block, *, half, fall=FALL):
     """A block that nobody holds falls to its support; its last number is its downward speed."""
     z = block[2] - block[4] - fall / 2
     return block[0], block[1], np.maximum(z, half), block[3], np.where(z > half, block[4] + fall, 0.0)
+
+
+def lowest_above(lowest, block, other, *, half, other_half):
+    """How low a block can be: as low as before, or on another block where that is beneath its middle."""
+    across, along = rotate((block[0] - other[0], block[1] - other[1]), -other[3])
+    beneath = (np.abs(across) < other_half) & (np.abs(along) < other_half) & (other[2] < block[2])
+    return np.where(beneath, np.maximum(lowest, other[2] + other_half + half), lowest)
+
+
+def fall_onto(block, lowest, *, fall=FALL):
+    """A block that nobody holds falls as low as it can be; its last number is its downward speed."""
+    z = block[2] - block[4] - fall / 2
+    return block[0], block[1], np.maximum(z, lowest), block[3], np.where(z > lowest, block[4] + fall, 0.0)
+
+
+def hold_above(around, before, hand, closing, block, released, lowest, *, stop=STOP):
+    """As `hold`, for a block that may come to lie on another."""
+    return hold(around, before, hand, closing, block, released, half=lowest, stop=stop)
 
 
 def fingers_around(
@@ -91,7 +110,7 @@ def fingers_around(
 ):
     """1 while a block is between the fingers; they can only come around it where it is in nobody's way."""
     across, along = rotate((block[0] - hand[0], block[1] - hand[1]), -hand[3])
-    clear = (np.abs(along) < room * (1 - closing / stop)) | (around > 0)
+    clear = np.abs(along) < np.where(around > 0, half + room, room * (1 - closing / stop))
     near = (np.abs(across) < half + wide) & (np.abs(block[2] - hand[2]) < half + tall)
     return np.where(near & clear, 1.0, 0.0)
 

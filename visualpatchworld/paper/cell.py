@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from visualpatchworld import __version__
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import CannotWrite, VpwError
 from visualpatchworld.input import read_bytes
@@ -25,7 +26,7 @@ from visualpatchworld.strict_json import to_json
 
 def versions() -> dict[str, str]:
     """Versions of what decides the numbers of a result."""
-    return {"visualpatchworld": version("visualpatchworld"), "jax": version("jax"), "python": platform.python_version()}
+    return {"visualpatchworld": __version__, "jax": version("jax"), "python": platform.python_version()}
 
 
 def source_title(domain: Domain, source: str) -> str:
@@ -36,7 +37,7 @@ def source_title(domain: Domain, source: str) -> str:
 
 
 Observe = Literal["oracle", "tool"]
-Score = Literal["induced", "hybrid", "simulator", "none"]
+Score = Literal["induced", "hybrid", "sparing", "simulator", "none"]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Vector = tuple[float | None, ...]  # None where a number was not finite
 NO_PROGRAM = "none"  # in place of a fingerprint, where a method wrote no program that loads; its outcomes count as failures
@@ -65,11 +66,15 @@ class Cell:
     tasks: str  # fingerprint of starts and goals
     n: Annotated[int, Field(ge=1)]
     written_by: str = ""  # model and budget, where a language model wrote the program
+    goals: str = "same-episode"  # where goals come from; the offset is 0 where they have nothing to do with the start
+    goal_fields: str = ""  # what of a goal counts, where that is not all
+    tolerance: float = 1.0  # on the success radius
 
     @property
     def file_name(self) -> str:
-        # Only where a model wrote: our own cells are called the same whether or not rivals are known.
-        named = {name: value for name, value in asdict(self).items() if name != "written_by" or value}
+        # What came later counts only where it says something, so that cells keep their names.
+        later = {"written_by": "", "goals": "same-episode", "goal_fields": "", "tolerance": 1.0}
+        named = {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}
         digest = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:8]
         return f"{self.domain}-{self.source}-{self.method}-{self.observe}-{self.score}-{self.offset}-{self.seed}-{digest}.jsonl"
 

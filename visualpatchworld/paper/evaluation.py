@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.domain import Domain, Metric
+from visualpatchworld.domain import PAPER, Cost, Domain, Metric
+from visualpatchworld.errors import VpwError
 from visualpatchworld.paper.cell import NO_PROGRAM, Cell, Observe, Outcome, Score, open_cell, versions
-from visualpatchworld.paper.task import Summary, draw_tasks, hash_tasks, summarize
+from visualpatchworld.paper.goals import Goals
+from visualpatchworld.paper.task import Row, Summary, draw_far_tasks, draw_tasks, hash_tasks, summarize
 from visualpatchworld.plan.control import Attempt, control, follow
 from visualpatchworld.plan.observer import Observer, Oracle, Pixels, Task
-from visualpatchworld.plan.planner import Scorer
-from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer
+from visualpatchworld.plan.planner import Planner, Scorer
+from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, SparingScorer
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.simulator import Constants, Simulator
@@ -28,7 +30,13 @@ Try = Callable[[Task, Simulator], Attempt]
 
 
 def evaluate(
-    folder: Path, cell: Cell, tasks: Sequence[Task], make_world: Callable[[], Simulator], attempt: Callable[[], Try]
+    folder: Path,
+    cell: Cell,
+    tasks: Sequence[Task],
+    make_world: Callable[[], Simulator],
+    attempt: Callable[[], Try],
+    *,
+    brief: bool = False,
 ) -> Iterator[Outcome]:
     """The outcome of each task, from the cell's file or computed now; `attempt` is only called when something is missing."""
     with open_cell(folder, cell, versions()) as file:
@@ -39,7 +47,7 @@ def evaluate(
         world, act = make_world(), attempt()
         for task in missing:
             world.reset(seed=cell.seed, options={"engine_state": task.start_engine_state})
-            outcome = outcome_of(task, act(task, world))
+            outcome = outcome_of(task, act(task, world), brief=brief)
             file.add(outcome)
             yield outcome
 
@@ -69,8 +77,8 @@ def without_program(meets: Metric) -> Try:
     return attempt
 
 
-def outcome_of(task: Task, attempt: Attempt) -> Outcome:
-    """An attempt as it is kept: numbers rounded, plans counted."""
+def outcome_of(task: Task, attempt: Attempt, *, brief: bool = False) -> Outcome:
+    """An attempt as it is kept: numbers rounded, plans counted; a brief one is without the way."""
     return Outcome(
         task=task.number,
         episode=task.episode,
@@ -82,8 +90,8 @@ def outcome_of(task: Task, attempt: Attempt) -> Outcome:
         engine_rollouts=sum(plan.engine_rollouts for plan in attempt.plans),
         non_finite=sum(plan.non_finite for plan in attempt.plans),
         plan_seconds=tuple(round(plan.seconds, 5) for plan in attempt.plans),
-        states=_rounded(attempt.states),
-        actions=_rounded(attempt.actions),
+        states=() if brief else _rounded(attempt.states),
+        actions=() if brief else _rounded(attempt.actions),
     )
 
 
@@ -93,13 +101,15 @@ def _rounded(rows: np.ndarray) -> tuple[tuple[float, ...], ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """An observation path and a scoring model for one domain and its frozen planner."""
+    """An observation path, a scoring model and a planner for one domain."""
 
     domain: Domain
     constants: Constants  # of the true world, and of the engine where that scores
     model: Scorer | None  # the program's; none is needed where the engine scores alone
     observe: Observe
     score: Score
+    planner: Planner
+    cost: Cost
 
     def observer(self) -> Observer:
         if self.observe == "oracle":
@@ -111,16 +121,20 @@ class Condition:
         if self.score == "induced":
             assert self.model is not None
             return self.model
-        engine = EngineScorer(self.domain.simulator(self.constants), self.domain.cost)
+        engine = EngineScorer(self.domain.simulator(self.constants), self.cost)
         if self.score == "simulator":
             return engine
         assert self.model is not None
+        if self.score == "sparing":
+            if not isinstance(self.model, InducedScorer):
+                raise VpwError("Sparing the engine needs a program whose errors can be read here; it does not go with --sandbox.")
+            return SparingScorer(self.model, engine)
         return HybridScorer(self.model, engine)
 
 
 def planning(condition: Condition, meets: Metric, budget: int, seed: int, training_actions: Sequence[Float[np.ndarray, "T A"]]) -> Try:
     """Attempts by receding-horizon control; a task's draws depend on the seed and its number alone."""
-    planner = condition.domain.planner
+    planner = condition.planner
     search = planner.prepare(condition.scorer(), training_actions, np.random.default_rng(seed))
     observer = condition.observer()
 
@@ -149,24 +163,61 @@ class Request:
     metric: str
     scorer: Scorer | None = None  # of a program that must not run in this process; otherwise the program is compiled here
     written_by: str = ""  # model and budget, where a language model was to write the program
+    planner_name: str = PAPER
+    horizon: int | None = None  # steps that the planner foresees and executes at a time, where that is not its own business
+    goals: Goals = field(default=Goals())
+    steps_allowed: int | None = None  # where that is not what the protocol allows
+    brief: bool = False  # the ways of attempts are not kept: of long ones there are too many
 
     @property
     def budget(self) -> int:
-        return self.domain.budget_per_offset * self.offset
+        if self.steps_allowed is not None:
+            return self.steps_allowed
+        return self.domain.budget_per_offset * self.offset if self.goals.of == "same-episode" else self.domain.far_budget
+
+    @property
+    def planner(self) -> Planner:
+        planner = self.domain.planner_named(self.planner_name).within(self.goals.tolerance)
+        return planner if self.horizon is None else planner.looking(self.horizon)
+
+    @property
+    def cost(self) -> Cost:
+        return self.domain.cost_for(self.planner_name, self.metric)
 
     @property
     def meets(self) -> Metric:
-        return self.domain.metrics[self.metric]
+        return self.domain.meets(self.metric, self.goals.tolerance)
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
-        return draw_tasks(for_tasks(self.episodes), count=self.count, offset=self.offset, seed=self.seed)
+        episodes, space = for_tasks(self.episodes), self.domain.scene.state_space
+        if self.goals.of == "same-episode":
+            tasks = draw_tasks(episodes, count=self.count, offset=self.offset, seed=self.seed)
+            return tuple(replace(task, goal=self.goals.masked(task.goal, space)) for task in tasks)
+
+        def met(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+            return self.meets(state, self.goals.masked(goal, space))
+
+        tasks = draw_far_tasks(episodes, count=self.count, seed=self.seed, met=met, given=self._given)
+        return tuple(replace(task, goal=self.goals.masked(task.goal, space)) for task in tasks)
+
+    @property
+    def _given(self) -> Row | None:
+        """The goal that a person gave, as an episode of one moment; whatever does not matter there is as in the first test episode."""
+        if self.goals.given is None:
+            return None
+        goal = np.array(self.goals.given)
+        whole = np.where(np.isnan(goal), for_tasks(self.episodes)[0].states[0], goal)
+        world = self.domain.simulator(self.constants)
+        world.reset(seed=0)
+        world.place(whole)
+        return Row(Episode(-1, goal[None], world.get_state()[None], np.zeros((1, world.action_dim))), 0)
 
     @property
     def model(self) -> Scorer | None:
         if self.scorer is not None:
             return self.scorer
-        return None if self.program is None else InducedScorer(self.program, self.domain.cost)
+        return None if self.program is None else InducedScorer(self.program, self.cost)
 
     @property
     def fingerprint(self) -> str:
@@ -183,23 +234,27 @@ class Request:
             observe=observe,
             score=score,
             metric=self.metric,
-            offset=self.offset,
+            offset=self.offset if self.goals.of == "same-episode" else 0,
             budget=self.budget,
             seed=self.seed,
             source=self.source,
-            planner=self.domain.planner.title if planned else "",
+            planner=self.planner.title if planned else "",
             vary=dict(self.vary),
             program=self.fingerprint if planned else "",
             tasks=hash_tasks(self.tasks),
             n=self.count,
             written_by=self.written_by if planned else "",
+            goals=self.goals.of,
+            goal_fields=",".join(self.goals.fields),
+            tolerance=self.goals.tolerance,
         )
 
 
 def measure(folder: Path, request: Request) -> Iterator[Outcome]:
     """The outcomes of the planned attempts, those that were there already first."""
     cell = request.cell(request.method, request.observe, request.score)
-    yield from evaluate(folder, cell, request.tasks, lambda: request.domain.simulator(request.constants), lambda: attempts(request))
+    make_world = lambda: request.domain.simulator(request.constants)  # noqa: E731
+    yield from evaluate(folder, cell, request.tasks, make_world, lambda: attempts(request), brief=request.brief)
 
 
 def attempts(request: Request) -> Try:
@@ -207,7 +262,13 @@ def attempts(request: Request) -> Try:
     if request.fingerprint == NO_PROGRAM:
         return without_program(request.meets)
     condition = Condition(
-        domain=request.domain, constants=request.constants, model=request.model, observe=request.observe, score=request.score
+        domain=request.domain,
+        constants=request.constants,
+        model=request.model,
+        observe=request.observe,
+        score=request.score,
+        planner=request.planner,
+        cost=request.cost,
     )
     library = [episode.actions[:-1] for episode in for_fitting(request.episodes)]
     return planning(condition, request.meets, request.budget, request.seed, library)
@@ -219,7 +280,8 @@ def measure_floors(folder: Path, request: Request) -> dict[str, Summary]:
     floors = {}
     for name, attempt in tries.items():
         cell = request.cell(name, "oracle", "none")
-        outcomes = evaluate(folder, cell, request.tasks, lambda: request.domain.simulator(request.constants), lambda a=attempt: a)
+        make_world = lambda: request.domain.simulator(request.constants)  # noqa: E731
+        outcomes = evaluate(folder, cell, request.tasks, make_world, lambda a=attempt: a, brief=request.brief)
         floors[name] = summarize(list(outcomes))
     return floors
 
@@ -234,11 +296,15 @@ def report(request: Request, outcomes: Sequence[Outcome], floors: Mapping[str, S
         "observe": request.observe,
         "score": request.score,
         "metric": request.metric,
-        "offset": request.offset,
+        "offset": request.offset if request.goals.of == "same-episode" else 0,
+        "goals": request.goals.of,
+        "goal_fields": list(request.goals.fields),
+        "tolerance": request.goals.tolerance,
         "budget": request.budget,
         "seed": request.seed,
         "source": request.source,
-        "planner": request.domain.planner.title,
+        "planner": request.planner.title,
+        "planner_name": request.planner_name,
         **summary,
         "floor_zero": floors["zero"].success,
         "floor_random": floors["random"].success,
@@ -276,7 +342,7 @@ class Evaluation:
         low, high = summary.ci95
         lines = [
             f"success {summary.success:.1f} % of {summary.n} tasks, 95 % interval {low:.1f} to {high:.1f}",
-            f"  {request.metric} within {request.budget} steps, goals {request.offset} ahead, seed {request.seed}",
+            f"  {request.metric} within {request.budget} steps, {request.goals.told(request.offset)}, seed {request.seed}",
             f"  floors on the same tasks: resting {self.floors['zero'].success:.1f} %, at random {self.floors['random'].success:.1f} %",
         ]
         if summary.success_unsolved is not None:

@@ -46,7 +46,7 @@ def write_films(folder: Path, request: Request, count: int, first: Collection[in
         world.reset(seed=request.seed, options={"engine_state": task.start_engine_state})
         made = attempt(task, world)
         imagined = [] if request.program is None else imagine(request.program, made.plans)
-        frames = film(world, task, made, imagined, ways, request.domain.planner.title)
+        frames = film(world, task, made, imagined, ways, request.planner.title)
         name = f"{request.domain.name}-{request.method}-{request.observe}-{request.score}-{request.seed}-task{task.number:02d}"
         yield from (_write(folder / f"{name}{suffix}", frames) for suffix in (".mp4", ".gif"))
 

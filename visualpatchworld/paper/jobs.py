@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from abc import ABC, abstractmethod
@@ -11,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from visualpatchworld.domain import PAPER
 from visualpatchworld.errors import WorkerFailed
-from visualpatchworld.paper.baselines.run import RECORD
+from visualpatchworld.paper.baselines.record import RECORD
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.strict_json import from_json
 
@@ -107,7 +109,8 @@ class CellJob(Job):
 
     def command(self, results: Path) -> list[str]:
         condition = {"--observe": self.observe, "--score": self.score, "--seed": self.seed, "--episodes": self.tasks, "--results": results}
-        return _vpw("plan", self.source.domain, *self._program(), *_flat(condition), *self.options, "--json")
+        planner = () if "--planner" in self.options else ("--planner", PAPER)
+        return _vpw("plan", self.source.domain, *self._program(), *_flat(condition), *planner, *self.options, "--json")
 
 
 @dataclass(frozen=True)
@@ -125,12 +128,18 @@ class ExhibitJob(Job):
         return _vpw("exhibit", self.kind, self.source.domain, *self._program(), "--results", str(results), "--json")
 
 
-def run_job(command: Sequence[str], logs: Path, title: str) -> dict[str, Any]:
-    """Run a command that prints one JSON object; what it says on stderr is kept in a log."""
+def run_job(
+    command: Sequence[str], logs: Path, title: str, *, place: Path | None = None, settings: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Run a command that prints one JSON object; what it says on stderr is kept in a log.
+
+    It runs here, or where `place` says, with this process's environment and the `settings`.
+    """
     name = "".join(letter for letter in title if letter not in ",():")
     log = logs / f"{name.replace(' ', '-')}.log"
     with log.open("w", encoding="utf-8") as errors:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False)
+        environment = {**os.environ, **(settings or {})}
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False, cwd=place, env=environment)
     if done.returncode != 0:
         said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise WorkerFailed(f"'{title}' failed: {said[-1] if said else 'it said nothing'} (see {log})")

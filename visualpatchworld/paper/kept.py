@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from visualpatchworld.domain import load_domain
+from visualpatchworld.domain import PAPER, load_domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.paper.baselines.run import read_written
+from visualpatchworld.paper.baselines.record import read_written
 from visualpatchworld.paper.cell import Cell
 from visualpatchworld.paper.evaluation import Request, measure, measure_floors, report
+from visualpatchworld.paper.goals import Goals
 from visualpatchworld.paper.jobs import CellJob
 from visualpatchworld.paper.results import OFFSET
 from visualpatchworld.program.program import Program, read_program
@@ -42,9 +42,6 @@ def kept_reports(jobs: Sequence[CellJob], results: Path) -> dict[CellJob, dict[s
 def _request(job: CellJob, episodes: Sequence[Episode]) -> Request:
     """What the job's command asks for."""
     world, options = load_domain(job.source.domain), dict(zip(job.options[::2], job.options[1::2], strict=True))
-    if "--horizon" in options:
-        steps = int(options["--horizon"])
-        world = replace(world, planner=world.planner.looking(steps))
     program, written_by = None, ""
     if job.score != "simulator":
         path = job.source.program
@@ -60,10 +57,13 @@ def _request(job: CellJob, episodes: Sequence[Episode]) -> Request:
         episodes=episodes,
         source=job.source.traces.stem,
         count=job.tasks,
-        offset=OFFSET,
+        offset=int(options.get("--offset", OFFSET)),
         seed=job.seed,
         metric=options.get("--metric", next(iter(world.metrics))),
         written_by=written_by,
+        planner_name=options.get("--planner", PAPER),
+        horizon=int(options["--horizon"]) if "--horizon" in options else None,
+        goals=Goals(of=options.get("--goals", "same-episode"), tolerance=float(options.get("--tolerance", 1))),  # type: ignore[arg-type]
     )
 
 

@@ -146,6 +146,7 @@ def answers(results: Results, place: Place, query: Query, planner: str | None) -
         and cell.metric == (query.metric or next(iter(place.domain.metrics)))
         and cell.seed in query.seeds
         and cell.offset == OFFSET
+        and (cell.goals, cell.goal_fields, cell.tolerance) == ("same-episode", "", 1.0)
         and not cell.vary
         and planner in (None, cell.planner)
     ]
@@ -240,7 +241,7 @@ def find(results: Results, place: Place, query: Query) -> Found:
     ]
     if len(query.seeds) > len(parts):
         notes.append(f"{where}: only seed{'s' * (len(parts) > 1)} {', '.join(str(part.cell.seed) for part in parts)} so far.")
-    return Found(place, query, parts, _floor(results, parts, "zero"), _floor(results, parts, "random"), tuple(notes))
+    return Found(place, query, parts, floor_of(results, parts, "zero"), floor_of(results, parts, "random"), tuple(notes))
 
 
 def _rank(versions) -> tuple[int, float]:
@@ -248,9 +249,9 @@ def _rank(versions) -> tuple[int, float]:
     return sum(count for count, _ in ranks), max(written for _, written in ranks)
 
 
-def _floor(results: Results, parts: tuple[Result, ...], method: str) -> Summary | None:
+def floor_of(results: Results, parts: tuple[Result, ...], method: str) -> Summary | None:
     """What a floor achieves on exactly the tasks that were done; nothing unless it is there for all of them."""
-    same = ("domain", "source", "metric", "offset", "budget", "seed", "tasks", "vary")
+    same = ("domain", "source", "metric", "offset", "budget", "seed", "tasks", "vary", "goals", "goal_fields", "tolerance")
     outcomes: list[Outcome] = []
     for part in parts:
         done = {outcome.task for outcome in part.outcomes}

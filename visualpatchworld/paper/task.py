@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import binomtest
 
+from visualpatchworld.domain import Metric
 from visualpatchworld.errors import VpwError
 from visualpatchworld.paper.cell import Outcome
 from visualpatchworld.plan.observer import Task
@@ -37,10 +39,38 @@ def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: in
             "ask for fewer, or for a smaller --offset."
         )
     chosen = np.sort(np.random.default_rng(seed).choice(len(places), count, replace=False))
-    return tuple(_task(number, *places[i], offset=offset) for number, i in enumerate(chosen))
+    return tuple(_task(number, *places[i], goal=Row(places[i][0], places[i][1] + offset)) for number, i in enumerate(chosen))
 
 
-def _task(number: int, episode: Episode, step: int, *, offset: int) -> Task:
+MOST_DRAWS = 1000  # for one task, before it is believed that there is none
+
+
+def draw_far_tasks(episodes: Sequence[Episode], *, count: int, seed: int, met: Metric, given: Row | None = None) -> tuple[Task, ...]:
+    """`count` tasks whose goals are rows of other episodes than their starts, or one given row; none is solved at its start."""
+    rng = np.random.default_rng(seed)
+    rows = [Row(episode, step) for episode in episodes for step in range(len(episode))]
+    tasks: list[Task] = []
+    for _ in range(MOST_DRAWS * count):
+        start, goal = rows[rng.integers(len(rows))], given or rows[rng.integers(len(rows))]
+        if start.episode is not goal.episode and not met(start.state, goal.state):
+            tasks.append(_task(len(tasks), start.episode, start.step, goal=goal))
+        if len(tasks) == count:
+            return tuple(tasks)
+    raise TooFewTasks("The episodes hold no start that is of another episode than its goal and does not meet it already.")
+
+
+class Row(NamedTuple):
+    """A moment of an episode."""
+
+    episode: Episode
+    step: int
+
+    @property
+    def state(self) -> np.ndarray:
+        return self.episode.states[self.step]
+
+
+def _task(number: int, episode: Episode, step: int, *, goal: Row) -> Task:
     earlier = slice(max(0, step - NUM_EARLIER), step)
     return Task(
         number=number,
@@ -48,8 +78,8 @@ def _task(number: int, episode: Episode, step: int, *, offset: int) -> Task:
         step=step,
         start_engine_state=episode.engine_states[step],
         start=episode.states[step],
-        goal_engine_state=episode.engine_states[step + offset],
-        goal=episode.states[step + offset],
+        goal_engine_state=goal.episode.engine_states[goal.step],
+        goal=goal.state,
         earlier_engine_states=episode.engine_states[earlier],
         earlier_actions=episode.actions[earlier],
     )

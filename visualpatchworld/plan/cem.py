@@ -1,124 +1,97 @@
-"""The cross-entropy method: under a program the whole search is one compiled call, under an engine each round of it is one."""
+"""The cross-entropy method, iCEM, which adds noise of a colour and elites that stay, and both polished by gradients."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float
 
-from visualpatchworld.plan.planner import Plan, Planner, Scorer, Search, Situation
+from visualpatchworld.plan.sampling import ACTION_LIMIT, Objective, Round, Sampler, held, with_best
 from visualpatchworld.plan.scorer import InducedScorer
-
-ACTION_LIMIT = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class CEM(Planner):
+class CEM(Sampler):
     """Cross-entropy search: draw action sequences, keep the best of them, draw anew around those."""
 
-    samples: int
-    iterations: int
     elites: int
-    init_std: float  # of an action in the first draw
     smoothing: float = 0.0  # share of the earlier mean and standard deviation that stays in the next ones
 
     def __post_init__(self):
         super().__post_init__()
         if not 1 <= self.elites <= self.samples:
             raise ValueError(f"elites must lie between 1 and {self.samples} samples, not {self.elites}")
-        if self.iterations < 1 or self.init_std <= 0 or not 0 <= self.smoothing < 1:
-            raise ValueError("iterations and init_std must be positive, and smoothing must lie between 0 and 1")
+        if not 0 <= self.smoothing < 1:
+            raise ValueError("smoothing must lie between 0 and 1")
 
     @property
-    def title(self) -> str:
-        return f"CEM {self.samples} x {self.iterations}, {self.horizon} steps ahead, {self.replan_every} executed"
+    def kind(self) -> str:
+        return "CEM"
+
+    def refit(self, earlier: Round, actions: Float[Array, "K N A"], costs: Float[Array, " K"]) -> Round:
+        """Where the best candidates lie; those of infinite cost teach nothing."""
+        order = jnp.argsort(costs)[: self.elites]
+        elites, weights = actions[order], jnp.isfinite(costs[order]).astype(actions.dtype)[:, None, None]
+        count = weights.sum()
+        mean = (weights * elites).sum(0) / jnp.maximum(count, 1)
+        std = jnp.sqrt((weights * (elites - mean) ** 2).sum(0) / jnp.maximum(count, 1))
+        return with_best(earlier, actions, costs)._replace(
+            mean=jnp.where(count > 0, self.smoothing * earlier.mean + (1 - self.smoothing) * mean, earlier.mean),
+            std=jnp.where(count > 0, self.smoothing * earlier.std + (1 - self.smoothing) * std, earlier.std),
+            kept=jnp.where(count > 0, elites[: self.num_kept], earlier.kept),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ICEM(CEM):
+    """CEM whose noise is coloured, so that candidates go somewhere, and in which a share of the elites stays for the next round."""
+
+    colour: float = 2.0
+    kept_share: float = 0.3  # of the elites
 
     @property
-    def rollouts_per_plan(self) -> int:
-        return self.samples * self.iterations
+    def kind(self) -> str:
+        return "iCEM"
 
-    def prepare(self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
-        return cem_search(self, scorer)
-
-
-class Round(NamedTuple):
-    """What one round of the search hands to the next: where to draw, and the best plan so far."""
-
-    mean: Float[Array, "H A"]
-    std: Float[Array, "H A"]
-    best: Float[Array, "H A"]
-    best_cost: Float[Array, ""]
-    non_finite: Int[Array, ""]
+    @property
+    def num_kept(self) -> int:
+        return min(round(self.kept_share * self.elites), self.samples - 2)
 
 
-def cem_search(cem: CEM, scorer: Scorer) -> Search:
-    """A function from a situation, a plan to begin around and a key to the best plan found."""
-    return _compiled_search(cem, scorer) if isinstance(scorer, InducedScorer) else _stepwise_search(cem, scorer)
+@dataclass(frozen=True, kw_only=True)
+class Polished(CEM):
+    """CEM whose best plans are then improved by the gradient of their cost through the program; an engine has none to offer."""
 
+    polish_steps: int = 30
+    polish_rate: float = 0.02  # change of an action in a step, at most about this
 
-def _compiled_search(cem: CEM, scorer: InducedScorer) -> Search:
-    @jax.jit
-    def search(state: Float[Array, " S"], goal: Float[Array, " S"], start: Float[Array, "H A"], key: PRNGKeyArray) -> Round:
-        def advance(earlier: Round, key: PRNGKeyArray) -> tuple[Round, None]:
-            actions = draw(cem, earlier, key)
-            return refit(cem, earlier, actions, scorer.costs(state, goal, actions)), None
+    @property
+    def kind(self) -> str:
+        return f"CEM + {self.polish_steps} gradient steps,"
 
-        return jax.lax.scan(advance, first_round(cem, start), jax.random.split(key, cem.iterations))[0]
+    @property
+    def polishes(self) -> bool:
+        return True
 
-    def run(situation: Situation, start: Float[np.ndarray, "H A"], key: PRNGKeyArray) -> Plan:
-        found = search(*(jnp.asarray(values, jnp.float32) for values in (situation.state, situation.goal, start)), key)
-        return Plan(np.asarray(found.best, np.float64), float(found.best_cost), 0, int(found.non_finite))
+    def polish(self, scorer: InducedScorer, objective: Objective, plans: Float[Array, "R N A"]) -> Float[Array, "R N A"]:
+        """Adam on the actions of each restart's best plan; the best plan on the way is what counts."""
 
-    return run
+        def total(plans: Float[Array, "R N A"]) -> tuple[Array, Array]:
+            costs = scorer.costs(objective.state, objective.goal, held(self, plans), objective.steps_left)
+            return costs.sum(), costs
 
+        def improve(carry, step):
+            plans, first, second, best, best_cost = carry
+            slope, costs = jax.grad(total, has_aux=True)(plans)
+            slope = jnp.nan_to_num(slope, posinf=0.0, neginf=0.0)
+            better = costs < best_cost
+            best, best_cost = jnp.where(better[:, None, None], plans, best), jnp.where(better, costs, best_cost)
+            first, second = 0.9 * first + 0.1 * slope, 0.99 * second + 0.01 * slope**2
+            change = (first / (1 - 0.9 ** (step + 1))) / (jnp.sqrt(second / (1 - 0.99 ** (step + 1))) + 1e-8)
+            plans = jnp.clip(plans - self.polish_rate * change, -ACTION_LIMIT, ACTION_LIMIT)
+            return (plans, first, second, best, best_cost), None
 
-def _stepwise_search(cem: CEM, scorer: Scorer) -> Search:
-    first, draw_round, refit_round = (jax.jit(partial(function, cem)) for function in (first_round, draw, refit))
-
-    def run(situation: Situation, start: Float[np.ndarray, "H A"], key: PRNGKeyArray) -> Plan:
-        current, engine_rollouts, non_finite = first(jnp.asarray(start, jnp.float32)), 0, 0
-        for round_key in jax.random.split(key, cem.iterations):
-            actions = draw_round(current, round_key)
-            scores = scorer.score(situation, np.asarray(actions))
-            current = refit_round(current, actions, jnp.asarray(scores.costs, jnp.float32))
-            engine_rollouts, non_finite = engine_rollouts + scores.engine_rollouts, non_finite + scores.non_finite
-        return Plan(np.asarray(current.best, np.float64), float(current.best_cost), engine_rollouts, non_finite)
-
-    return run
-
-
-def first_round(cem: CEM, start: Float[Array, "H A"]) -> Round:
-    """Nothing is known yet but where to begin."""
-    return Round(start, jnp.full_like(start, cem.init_std), start, jnp.asarray(jnp.inf, start.dtype), jnp.asarray(0))
-
-
-def draw(cem: CEM, earlier: Round, key: PRNGKeyArray) -> Float[Array, "K H A"]:
-    """Candidates around the mean; the mean itself and the best so far are among them."""
-    noise = jax.random.normal(key, (cem.samples, *earlier.mean.shape), earlier.mean.dtype)
-    actions = jnp.clip(earlier.mean + earlier.std * noise, -ACTION_LIMIT, ACTION_LIMIT)
-    return actions.at[0].set(earlier.mean).at[1 % cem.samples].set(earlier.best)
-
-
-def refit(cem: CEM, earlier: Round, actions: Float[Array, "K H A"], costs: Float[Array, " K"]) -> Round:
-    """Where the best candidates lie; a cost that is not a number is the worst there is, and candidates of such cost teach nothing."""
-    finite = jnp.isfinite(costs)
-    costs = jnp.where(finite, costs, jnp.inf)
-    order = jnp.argsort(costs)[: cem.elites]
-    elites, weights = actions[order], finite[order].astype(actions.dtype)[:, None, None]
-    count = weights.sum()
-    mean = (weights * elites).sum(0) / jnp.maximum(count, 1)
-    std = jnp.sqrt((weights * (elites - mean) ** 2).sum(0) / jnp.maximum(count, 1))
-    better = costs[order[0]] < earlier.best_cost
-    return Round(
-        mean=jnp.where(count > 0, cem.smoothing * earlier.mean + (1 - cem.smoothing) * mean, earlier.mean),
-        std=jnp.where(count > 0, cem.smoothing * earlier.std + (1 - cem.smoothing) * std, earlier.std),
-        best=jnp.where(better, elites[0], earlier.best),
-        best_cost=jnp.where(better, costs[order[0]], earlier.best_cost),
-        non_finite=earlier.non_finite + (~finite).sum(),
-    )
+        begin = (plans, jnp.zeros_like(plans), jnp.zeros_like(plans), plans, jnp.full(len(plans), jnp.inf, plans.dtype))
+        return jax.lax.scan(improve, begin, jnp.arange(self.polish_steps, dtype=plans.dtype))[0][3]

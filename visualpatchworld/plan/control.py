@@ -58,7 +58,7 @@ def control(
     while not success and len(actions) < budget:
         key, plan_key = jax.random.split(key)
         began = time.perf_counter()
-        situation = observer.situation(world)
+        situation = observer.situation(world)._replace(steps_left=budget - len(actions))
         found = search(situation, start, plan_key)
         seconds = time.perf_counter() - began
         made = PlanMade(len(actions), situation.state, found.actions, found.cost, seconds, found.engine_rollouts, found.non_finite)

@@ -27,7 +27,7 @@ class Task:
     start_engine_state: Float[np.ndarray, " E"]
     start: Float[np.ndarray, " S"]
     goal_engine_state: Float[np.ndarray, " E"]
-    goal: Float[np.ndarray, " S"]
+    goal: Float[np.ndarray, " S"]  # what is not a number does not matter
     earlier_engine_states: Float[np.ndarray, "B E"]  # the steps before the start, for whoever has to see motion
     earlier_actions: Float[np.ndarray, "B A"]  # the action taken in each of them
 
@@ -84,6 +84,7 @@ class Pixels(Observer):
             self._goal = self._extractor.observe([goal])
         except BadGraph:
             self._goal = self._extractor.observe([goal], near=self._extractor.observe(self._frames))
+        self._counts = ~np.isnan(task.goal)
 
     def watch(self, world: Simulator, action: Float[np.ndarray, " A"], steps_to_plan: int) -> None:
         if steps_to_plan >= NUM_FRAMES:  # nobody will look at this one
@@ -99,7 +100,7 @@ class Pixels(Observer):
         except BadGraph:
             self._last = self._extractor.observe(frames, actions, near=self._goal)
         self._stage.place(self._last)
-        return Situation(self._last, self._goal, self._stage.get_state())
+        return Situation(self._last, np.where(self._counts, self._goal, np.nan), self._stage.get_state())
 
     def _drawn(self, engine_state: Float[np.ndarray, " E"]) -> np.ndarray:
         self._stage.set_state(engine_state)

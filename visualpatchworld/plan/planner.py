@@ -15,8 +15,16 @@ class Situation(NamedTuple):
     """Where the world is, as the planner was told, and where it should be."""
 
     state: Float[np.ndarray, " S"]
-    goal: Float[np.ndarray, " S"]
+    goal: Float[np.ndarray, "*T S"]  # one for all time, or one for each step ahead; what is not a number there does not matter
     engine_state: Float[np.ndarray, " E"] | None = None  # of an engine put there; an induced scorer needs none
+    steps_left: int | None = None  # before time is up; none where nobody counts
+
+    def goal_ahead(self, horizon: int) -> Float[np.ndarray, "*H S"]:
+        """The goal as it is where it is whole and rests, otherwise a row for each step ahead; the last one stays."""
+        goal = np.asarray(self.goal, np.float64)
+        if goal.ndim == 1 and not np.isnan(goal).any():
+            return goal
+        return np.atleast_2d(goal)[np.minimum(np.arange(horizon), len(np.atleast_2d(goal)) - 1)]
 
 
 class Scores(NamedTuple):
@@ -65,6 +73,10 @@ class Planner(ABC):
     def looking(self, steps: int) -> Self:
         """The same planner, which predicts and executes so many steps at a time."""
         return replace(self, horizon=steps, replan_every=steps)
+
+    def within(self, tolerance: float) -> Self:
+        """The same planner for goals whose success radius is scaled; one that does not know of success stays as it is."""
+        return self
 
     @property
     @abstractmethod

@@ -34,21 +34,29 @@ class Plan(NamedTuple):
 
 
 def returns(world: Imagined, state: Float[Array, " S"], actions: Float[Array, "K H A"], remaining: Int[Array, ""]) -> Float[Array, " K"]:
-    """What each sequence earns from a state up to an end, or for as many steps as remain."""
+    """What each sequence earns from a state up to an end, or for as many steps as remain.
+
+    Where a program is not known to hold, nothing that it promises counts: any plan that stays inside is better than one that does not.
+    """
 
     def advance(carry: Any, inputs: Any) -> tuple[Any, None]:
-        states, alive, earned = carry
+        states, alive, earned, outside = carry
         acted, time = inputs
         after = jax.vmap(world.step)(states, acted)
         reward = jax.vmap(world.reward)(states, acted, after)
-        earned = earned + jnp.where(alive & (time < remaining), reward, 0.0)
+        counted = alive & (time < remaining)
+        earned = earned + jnp.where(counted, reward, 0.0)
+        outside = outside + jnp.where(counted & ~jax.vmap(world.valid)(after), 1.0, 0.0)
         # Those that are over stay where they were, so that nothing runs off to infinity and poisons the rest.
         states = jnp.where(alive[:, None], after, states)
-        return (states, alive & ~jax.vmap(world.terminated)(after), earned), None
+        return (states, alive & ~jax.vmap(world.terminated)(after), earned, outside), None
 
     count, horizon = actions.shape[:2]
-    start = (jnp.broadcast_to(state, (count, *state.shape)), jnp.ones(count, bool), jnp.zeros(count, jnp.float32))
-    return jax.lax.scan(advance, start, (actions.swapaxes(0, 1), jnp.arange(horizon)))[0][2]
+    nothing = jnp.zeros(count, jnp.float32)
+    start = (jnp.broadcast_to(state, (count, *state.shape)), jnp.ones(count, bool), nothing, nothing)
+    _, _, earned, outside = jax.lax.scan(advance, start, (actions.swapaxes(0, 1), jnp.arange(horizon)))[0]
+    most = jnp.max(jnp.where(jnp.isfinite(earned), jnp.abs(earned), 0.0)) + 1.0
+    return earned - 2 * most * outside
 
 
 def search(
@@ -129,21 +137,26 @@ def imagined_return(
     plans = -(-steps // planner.execute)
 
     def live(carry: Any, action: Float[Array, " A"]) -> tuple[Any, None]:
-        state, alive, earned = carry
+        state, alive, inside, worst, earned = carry
         after = world.step(state, action)
-        earned = earned + jnp.where(alive, world.reward(state, action, after), 0.0)
-        return (jnp.where(alive, after, state), alive & ~world.terminated(after), earned), None
+        reward = world.reward(state, action, after)
+        worst = jnp.minimum(worst, reward)
+        # Once a program is not known to hold, the rest of the episode is thought of as the worst of it so far.
+        inside = inside & world.valid(after)
+        earned = earned + jnp.where(alive, jnp.where(inside, reward, worst), 0.0)
+        return (jnp.where(alive, after, state), alive & ~world.terminated(after), inside, worst, earned), None
 
     def advance(horizon: Int[Array, ""], carry: Any, key: PRNGKeyArray) -> tuple[Any, None]:
-        (state, alive, earned), population = carry
-        plan = search(planner, space, world, state, population, jnp.asarray(1 << 20), key, horizon)
-        life = jax.lax.scan(live, (state, alive, earned), plan.actions[: planner.execute])[0]
+        life, population = carry
+        plan = search(planner, space, world, life[0], population, jnp.asarray(1 << 20), key, horizon)
+        life = jax.lax.scan(live, life, plan.actions[: planner.execute])[0]
         return (life, shifted(planner, plan.population, planner.execute)), None
 
     @jax.jit
     def run(state: Float[Array, " S"], horizon: Int[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
         first, *keys = jax.random.split(key, plans + 1)
-        begin = ((state, jnp.asarray(True), jnp.asarray(0.0, jnp.float32)), first_population(planner, space, first))
-        return jax.lax.scan(lambda carry, k: advance(horizon, carry, k), begin, jnp.stack(keys))[0][0][2]
+        life = (state, jnp.asarray(True), jnp.asarray(True), jnp.asarray(0.0, jnp.float32), jnp.asarray(0.0, jnp.float32))
+        begin = (life, first_population(planner, space, first))
+        return jax.lax.scan(lambda carry, k: advance(horizon, carry, k), begin, jnp.stack(keys))[0][0][4]
 
     return run

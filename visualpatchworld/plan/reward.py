@@ -18,13 +18,16 @@ from visualpatchworld.plan.return_search import Search, compiled_search, imagine
 from visualpatchworld.plan.track import tracker
 from visualpatchworld.program.env import Imagined, imagine
 from visualpatchworld.program.program import Program
+from visualpatchworld.world.collect import record
 from visualpatchworld.world.open import open_world
+from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import World
 
 HORIZONS = (20, 35, 60, 100, 200)  # steps ahead, tried in imagination
 IMAGINED_STEPS = 300  # of an imagined episode
-IMAGINED_STARTS = 3
-EXECUTED_IN_IMAGINATION = 5
+IMAGINED_STARTS = 2
+IN_IMAGINATION = ReturnPlanner(horizon=20, samples=128, rounds=4, elites=16, execute=5)
+SHORT_HORIZON = 60  # horizons up to this share one compiled function, and longer ones another
 WORTH_LONGER = 0.01  # of the spread of imagined returns: less gain than this is not worth a longer horizon
 FIRST_SEARCHES = 4
 NO_LIMIT = 1000  # steps of an episode in a world without a time limit
@@ -76,11 +79,13 @@ def evaluate_return(
     episodes: int = 20,
     seed: int = 0,
     true_world_episodes: int = 0,
+    true_world_seconds: float | None = None,
     on_episode: Callable[[int, float], None] = lambda number, earned: None,
 ) -> ReturnEvaluation:
     """Plan so many episodes of a world with a program's reward and end; without a planner, one is chosen in imagination.
 
-    The world is anything that `open_world` takes.
+    The world is anything that `open_world` takes. Where it can be copied, up to `true_world_episodes` are planned in copies of it, too;
+    with `true_world_seconds` only as many as are likely to fit into that time, since every candidate has to be lived through.
 
     Example: `vpw.evaluate_return("CartPole-v1", program, episodes=5).report["return_mean"]`
     """
@@ -97,17 +102,20 @@ def evaluate_return(
     control.warm_up(world.reset(seeds[0]))
     earned = []
     for number, one in enumerate(seeds):
-        earned.append(control.episode(one))
+        earned.append(_earned(control.episode(one)))
         on_episode(number, earned[-1])
     used = world.env_steps - before
     rng = np.random.default_rng(seed)
     rest = np.asarray(to_actions(world.action_space, jnp.asarray(rest_units(world.action_space))), dtype=float)
-    random = [follow(world, one, lambda *_: world.action_space.sample(rng)) for one in seeds]
-    zero = [follow(world, one, lambda *_: rest) for one in seeds]
+    random = [_earned(lived(world, one, lambda *_: world.action_space.sample(rng))) for one in seeds]
+    zero = [_earned(lived(world, one, lambda *_: rest)) for one in seeds]
     true = []
     if true_world_episodes and "snapshot" in world.powers:
         truth = Controller(world, imagined, planner, search_in_world(planner, world.action_space, world), seed)
-        true = [truth.episode(one) for one in seeds[:true_world_episodes]]
+        if true_world_seconds is not None:
+            plans = FIRST_SEARCHES + used / episodes / planner.execute
+            true_world_episodes = min(true_world_episodes, int(true_world_seconds / (plans * truth.seconds_of_a_plan(seeds[0]))))
+        true = [_earned(truth.episode(one)) for one in seeds[:true_world_episodes]]
     return ReturnEvaluation(tuple(earned), tuple(random), tuple(zero), planner, tuple(control.seconds), used, tuple(true))
 
 
@@ -129,8 +137,16 @@ class Controller:
         self._shift(plan.population)
         self._track.next(state, np.asarray(plan.actions[0]), observation)
 
-    def episode(self, seed: int) -> float:
-        """The return of one episode."""
+    def seconds_of_a_plan(self, seed: int) -> float:
+        """How long one search takes, after one that compiles."""
+        state = self._track.first(self.world.reset(seed))
+        for _ in range(2):
+            began = time.perf_counter()
+            self.search(state, self._first(self._key), UNLIMITED, self._key)
+        return time.perf_counter() - began
+
+    def episode(self, seed: int, most: int | None = None) -> Trajectory:
+        """One episode, or the first so many steps of it."""
         self._key, key = jax.random.split(self._key)
         population, plan, state, acted, age = self._first(key), None, None, None, 0
 
@@ -149,35 +165,49 @@ class Controller:
             self.seconds.append(time.perf_counter() - began)
             return acted
 
-        return follow(self.world, seed, act)
+        return lived(self.world, seed, act, most)
 
 
-def follow(world: World, seed: int, policy: Policy) -> float:
-    """The return of one episode under a policy."""
-    observation, earned = world.reset(seed), 0.0
+def rehearse(world: World, program: Program, planner: ReturnPlanner, seed: int, most: int) -> Trajectory:
+    """An episode of at most so many steps, planned with a program's own reward and end: a planner goes where a program is wrong."""
+    imagined = imagine(program)
+    planner = replace(planner, horizon=max(planner.execute, min(planner.horizon, world.time_limit or planner.horizon)))
+    return Controller(world, imagined, planner, compiled_search(planner, world.action_space, imagined), seed).episode(seed, most)
+
+
+def lived(world: World, seed: int, policy: Policy, most: int | None = None) -> Trajectory:
+    """One episode under a policy."""
     limit = world.time_limit
-    for number in range(limit or NO_LIMIT):
-        outcome = world.step(policy(observation, limit - number if limit else UNLIMITED))
-        earned += outcome.reward
-        observation = outcome.observation
-        if outcome.terminated or outcome.truncated:
-            break
-    return earned
+    steps = min(limit or NO_LIMIT, most or UNLIMITED)
+
+    def act(observations: Sequence[Float[np.ndarray, " O"]]) -> Float[np.ndarray, " A"]:
+        return policy(observations[-1], limit - len(observations) + 1 if limit else UNLIMITED)
+
+    return record(world, world.reset(seed), act, steps)
+
+
+def _earned(trajectory: Trajectory) -> float:
+    assert trajectory.rewards is not None
+    return float(trajectory.rewards.sum())
 
 
 def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base: ReturnPlanner | None = None) -> ReturnPlanner:
     """The planner whose horizon earns most in imagination from the world's own starts; the shortest where several do as well.
 
-    Not a step of the world is taken for it. One compiled function serves all horizons: a shorter one just earns nothing after its end.
+    Not a step of the world is taken for it. One compiled function serves several horizons: a shorter one just earns nothing after its end.
     """
     limit = world.time_limit or NO_LIMIT
     horizons = [horizon for horizon in HORIZONS if horizon <= limit] or [limit]
     base = base or ReturnPlanner(horizon=horizons[-1])
-    trial = replace(base, horizon=horizons[-1], execute=min(EXECUTED_IN_IMAGINATION, horizons[-1]))
-    run = imagined_return(trial, world.action_space, imagined, steps=min(limit, IMAGINED_STEPS))
     starts = [imagined.read(jnp.asarray(world.reset(seed), jnp.float32)) for seed in seeds[:IMAGINED_STARTS]]
-    earned = {h: float(np.mean([run(start, jnp.asarray(h), jax.random.key(i)) for i, start in enumerate(starts)])) for h in horizons}
-    known = {h: value for h, value in earned.items() if np.isfinite(value)}
+    known: dict[int, float] = {}
+    for group in ([h for h in horizons if h <= SHORT_HORIZON], [h for h in horizons if h > SHORT_HORIZON]):
+        if not group:
+            continue
+        trial = replace(IN_IMAGINATION, horizon=group[-1], execute=min(IN_IMAGINATION.execute, group[-1]))
+        run = imagined_return(trial, world.action_space, imagined, steps=min(limit, IMAGINED_STEPS))
+        earned = {h: float(np.mean([run(start, jnp.asarray(h), jax.random.key(i)) for i, start in enumerate(starts)])) for h in group}
+        known |= {h: value for h, value in earned.items() if np.isfinite(value)}
     if not known:
         return replace(base, horizon=horizons[0])
     enough = max(known.values()) - WORTH_LONGER * max(abs(max(known.values())), max(known.values()) - min(known.values()))

@@ -52,7 +52,7 @@ def shooting_search(macros: Float[np.ndarray, "K H A"], scorer: Scorer) -> Searc
     """A function from a situation to the cheapest macro; there is nothing random in it."""
 
     def run(situation: Situation, start: Float[np.ndarray, "H A"], key: PRNGKeyArray) -> Plan:
-        scores = scorer.score(situation, macros)
+        scores = scorer.score(situation._replace(steps_left=None), macros)
         best = int(np.argmin(scores.costs))
         return Plan(macros[best], float(scores.costs[best]), scores.engine_rollouts, scores.non_finite)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -30,13 +30,17 @@ class Imagined:
     observe: Callable[[Any], Any]  # state (S) -> observation (O)
     reward: Callable[[Any, Any, Any], Any]  # state, action, next state -> number
     terminated: Callable[[Any], Any]  # next state -> truth value
+    valid: Callable[[Any], Any]  # state -> truth value: whether the program's laws were seen to hold there
     has_reward: bool
     has_end: bool
 
 
-def imagine(program: Program, backend: Backend = "jax", dtype: Any = None) -> Imagined:
-    """The program's functions; a program without a reward earns nothing, and one without an end never ends."""
-    model = program.bind_world(backend)
+def imagine(program: Program, backend: Backend = "jax", dtype: Any = None, constants: Mapping[str, Any] | None = None) -> Imagined:
+    """The program's functions, with these constants (numbers or traced values) in place of its own where they are given.
+
+    A program without a reward earns nothing, and one without an end never ends.
+    """
+    model = program.bind_world(backend, constants)
     array: Any = jnp if backend == "jax" else np
     dtype = dtype or (np.float32 if backend == "jax" else np.float64)
     fields: tuple[str, ...] = tuple(getattr(model.State, "_fields", ()))
@@ -65,6 +69,9 @@ def imagine(program: Program, backend: Backend = "jax", dtype: Any = None) -> Im
     def over(after: Any) -> Any:
         return array.asarray(False if model.terminated is None else model.terminated(tuple_of(after)), bool)
 
+    def inside(state: Any) -> Any:
+        return array.asarray(True if model.valid is None else model.valid(tuple_of(state)), bool)
+
     return Imagined(
         fields,
         state_of,
@@ -72,6 +79,7 @@ def imagine(program: Program, backend: Backend = "jax", dtype: Any = None) -> Im
         observation_of,
         reward_of,
         over,
+        inside,
         model.reward is not None,
         model.terminated is not None,
     )

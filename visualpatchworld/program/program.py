@@ -61,6 +61,7 @@ class WorldModel(NamedTuple):
     read: Callable[[Any], Any] | None
     reward: Callable[[Any, Any, Any], Any] | None  # (state, action, next_state)
     terminated: Callable[[Any], Any] | None  # of the state after a step
+    valid: Callable[[Any], Any] | None  # of a state: whether the laws were seen to hold there
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ _XLA_FLAGS = (
 )
 
 BatchRollout = Callable[[Float[Array, " S"], Float[Array, "K H A"]], Float[Array, "K H S"]]
-BatchCosts = Callable[[Float[Array, " S"], Float[Array, " S"], Float[Array, "K H A"]], Float[Array, " K"]]
+BatchCosts = Callable[..., Float[Array, " K"]]
 
 
 def compile_rollouts(program: Program) -> BatchRollout:
@@ -62,29 +62,32 @@ def compile_rollouts(program: Program) -> BatchRollout:
     Example: `states = vpw.compile_rollouts(program)(state, actions)` with a state (S) and actions (K H A) gives states (K H S).
     """
     dynamics = program.bind("jax")
-    run = jax.jit(_over_devices(jax.vmap(lambda state, actions: rollout(dynamics, state, actions), in_axes=(None, 0)), num_shared=1))
-    return lambda state, actions: run(jnp.asarray(state, jnp.float32), jnp.asarray(actions, jnp.float32))
+    run = jax.jit(_over_devices(jax.vmap(lambda actions, state: rollout(dynamics, state, actions), in_axes=(0, None))))
+    return lambda state, actions: run(jnp.asarray(actions, jnp.float32), jnp.asarray(state, jnp.float32))
 
 
-def batch_costs(program: Program, cost: Callable[[Any, Any], Any]) -> BatchCosts:
-    """A function from one state, a goal and K action sequences to what their futures cost, for JAX to trace into a larger one."""
+def batch_costs(program: Program, cost: Callable[..., Any]) -> BatchCosts:
+    """A function from K action sequences, one state and whatever the cost takes besides the states after each action to K costs."""
     dynamics = program.bind("jax")
-    batch = jax.vmap(lambda state, goal, actions: cost(rollout(dynamics, state, actions), goal), in_axes=(None, None, 0))
-    return _over_devices(batch, num_shared=2)
+
+    def batch(actions: Float[Array, "K H A"], state: Float[Array, " S"], *further: Any) -> Float[Array, " K"]:
+        return jax.vmap(lambda sequence: cost(rollout(dynamics, state, sequence), *further))(actions)
+
+    return _over_devices(batch)
 
 
-def _over_devices(batch: Callable[..., Array], num_shared: int) -> Callable[..., Array]:
-    """The batch split over all devices along its last argument; the arguments before that are the same for all."""
+def _over_devices(batch: Callable[..., Array]) -> Callable[..., Array]:
+    """The batch split over all devices along its first argument; the others are the same for all."""
     devices = jax.devices()
     mesh = Mesh(devices, ("candidates",))
     split, whole = PartitionSpec("candidates"), PartitionSpec()
-    spread = jax.shard_map(batch, mesh=mesh, in_specs=(*[whole] * num_shared, split), out_specs=split, check_vma=False)
 
-    def run(*arguments: Array) -> Array:
-        *shared, candidates = arguments
+    def run(candidates: Array, *shared: Any) -> Array:
         surplus = -len(candidates) % len(devices)
         padded = candidates[jnp.arange(len(candidates) + surplus) % len(candidates)] if surplus else candidates
-        return spread(*shared, padded)[: len(candidates)]
+        specs = (split, *[whole] * len(shared))
+        spread = jax.shard_map(batch, mesh=mesh, in_specs=specs, out_specs=split, check_vma=False)
+        return spread(padded, *shared)[: len(candidates)]
 
     return run
 

@@ -29,6 +29,7 @@ def emit(form: Form, values: Mapping[str, float], errors: Mapping[str, float | N
     lines.append("")
     lines += [_constant_line(name, constant, values.get(name), errors.get(name)) for name, constant in form.constants.items()]
     lines += [_shape_line(shape) for shape in form.shapes.values()]
+    lines += [f"{name} = {number}" for name, number in _whole_numbers(functions_of(form).values()).items()]
     blocks = [_state(form), "\n\n".join(_source(law) for law in functions_of(form).values()), _step(form)]
     docstring = f'"""{header or form.title}"""'
     return Program("\n".join([docstring, "", *lines]) + "\n\n\n" + "\n\n\n".join(blocks) + "\n")
@@ -53,6 +54,11 @@ def functions_of(form: Form) -> dict[str, Law]:
     for use in form.uses:
         visit(use.law)
     return found
+
+
+def _whole_numbers(laws: Iterable[Law]) -> dict[str, int]:
+    """What laws name of their own module that is a whole number: how often to repeat something, say."""
+    return {name: law.__globals__[name] for law in laws for name in _names(law) if type(law.__globals__.get(name)) is int}
 
 
 def _names(law: Law) -> list[str]:

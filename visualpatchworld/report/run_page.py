@@ -17,6 +17,8 @@ from visualpatchworld.report.page import REPORT, Written, render
 from visualpatchworld.report.pictures import films_of, moment
 from visualpatchworld.report.run import LARGEST_JSON, PROGRAM, NotSent, Run, read_run, sent
 from visualpatchworld.report.sections import coloured, constant_rows, error_charts, evidence_of, stretch, stretch_charts
+from visualpatchworld.report.world import is_world_run
+from visualpatchworld.report.world_page import write_world_report
 from visualpatchworld.strict_json import from_json
 
 Section = Callable[[Run], Any]
@@ -52,7 +54,9 @@ def sections() -> dict[str, Section]:
 
 
 def write_report(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Written:
-    """Write the page of a run into its folder."""
+    """Write the page of a run into its folder, of a domain or of any world."""
+    if is_world_run(folder):
+        return write_world_report(folder, progress)
     run = read_run(folder)
     shown: dict[str, Any] = {}
     absent: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -23,23 +23,30 @@ TRIES = 8  # of a place, before an episode begins with a reset
 SHORT = 5  # steps of an episode from which no further place is made
 PLACES_PER_EPISODE = 20
 
+Policy = Callable[[Sequence[Float[np.ndarray, " O"]]], Float[np.ndarray, " A"] | None]  # all seen so far -> action, or None to stop
 
-def collect(world: World, steps: int, rng: np.random.Generator) -> list[Trajectory]:
+
+def collect(
+    world: World, steps: int, rng: np.random.Generator, visited: list[np.ndarray] | None = None, episodes: int | None = None
+) -> list[Trajectory]:
     """Trajectories of at most so many steps in all, the steps that finding the world's powers takes included; of a log, what it holds.
+
+    Where the world can be put into places, some that it came through are added to `visited`. At most the first so many `episodes`, where
+    that is asked.
 
     Example: `collect(open_world("Pendulum-v1"), 1000, np.random.default_rng(0))`
     """
     before = world.env_steps
     powers = world.powers
     if "reset" not in powers:
-        return list(world.logged())
+        return list(world.logged())[:episodes]
     trajectories: list[Trajectory] = []
-    visited: list[np.ndarray] = []
+    visited = [] if visited is None else visited
     lasted = {kind: [float(min(LENGTHS))] for kind in NEW_PLACES}  # steps that episodes from each kind of place went on for
     barren = 0
     for number in range(10 * steps):
         left = steps - (world.env_steps - before)
-        if left < 1:
+        if left < 1 or (episodes is not None and len(trajectories) >= episodes):
             break
         # The first episodes and then every third begin where the world itself begins.
         placed = "place" in powers and number >= 3 and number % 3 != 0 and len(visited) > 3
@@ -53,7 +60,8 @@ def collect(world: World, steps: int, rng: np.random.Generator) -> list[Trajecto
         length = min(wanted, left, world.time_limit or wanted)
         actions = excitation(world.action_space, STYLES[number % len(STYLES)], length, rng)
         known = len(visited)
-        trajectory = record(world, first, actions, visited if "place" in powers else None)
+        every = max(1, len(actions) // PLACES_PER_EPISODE) if "place" in powers else 0
+        trajectory = record(world, first, replay(actions), placed=placed, visited=visited, every=every)
         if trajectory.terminated and len(visited) > 3:
             # Near an end there is little left to see, and places made of such places lie beyond it.
             del visited[max(3, known + (len(visited) - known) // 2 if len(trajectory) >= SHORT else known) :]
@@ -68,17 +76,33 @@ def collect(world: World, steps: int, rng: np.random.Generator) -> list[Trajecto
     return trajectories
 
 
+def replay(actions: Iterable[Float[np.ndarray, " A"]]) -> Policy:
+    """These actions, one after the other, whatever is seen."""
+    left = iter(actions)
+    return lambda _: next(left, None)
+
+
 def record(
     world: World,
     first: Float[np.ndarray, " O"],
-    actions: Float[np.ndarray, "T A"],
+    policy: Policy,
+    most: int | None = None,
+    *,
+    placed: bool = False,
     visited: list[np.ndarray] | None = None,
+    every: int = 0,
 ) -> Trajectory:
-    """What these actions bring from the present moment on, up to an end; the places on the way are added to `visited`."""
+    """What a policy brings from the present moment on, up to an end or to so many steps.
+
+    With `every`, the place before each so many steps is added to `visited`. Where a world was put into its first place and shows that
+    otherwise than when it comes there, the first step is left out.
+    """
     observations, rewards, done, terminated = [first], [], [], False
-    every = max(1, len(actions) // PLACES_PER_EPISODE)
-    for i, action in enumerate(actions):
-        if visited is not None and i % every == 0:
+    while most is None or len(done) < most:
+        action = policy(observations)
+        if action is None:
+            break
+        if visited is not None and every and len(done) % every == 0:
             visited.append(world.get_place())
         try:
             outcome = world.step(action)
@@ -86,13 +110,13 @@ def record(
             break
         observations.append(outcome.observation)
         rewards.append(outcome.reward)
-        done.append(action)
+        done.append(world.taken(action))
         terminated = outcome.terminated
         if outcome.terminated or outcome.truncated:
             break
-    skipped = 0 if world.shows_places_alike else min(1, len(done))
-    earned = np.array(rewards)[skipped:] if "reward" in world.powers else None
-    acted = np.array(done, dtype=float).reshape(-1, actions.shape[1])
+    skipped = min(1, len(done)) if placed and not world.shows_places_alike else 0
+    earned = np.array(rewards, float)[skipped:] if "reward" in world.powers else None
+    acted = np.array(done, dtype=float).reshape(-1, len(world.action_space))
     return Trajectory(np.array(observations)[skipped:], acted[skipped:], earned, terminated)
 
 

@@ -23,10 +23,19 @@ class BadSpace(VpwError):
 
 def field_names(space: gym.Space, name: str = "") -> tuple[str, ...]:
     """A name for every number of an observation: the keys it lies under, and its place where there are several."""
+    if _is_finite(space):
+        raise BadSpace(f"The observation is the number of a case, {space}, and no amount: a table describes such a world, not a law.")
     names = _names(space, name)
     if len(names) > MOST_FIELDS:
         raise BadSpace(f"An observation of {len(names)} numbers is more than the {MOST_FIELDS} that can be read as fields.")
     return names
+
+
+def _is_finite(space: gym.Space) -> bool:
+    """Whether observations are names of cases and no amounts, as in games on a board."""
+    if isinstance(space, gym.spaces.Tuple):
+        return all(_is_finite(part) for part in space.spaces)
+    return isinstance(space, gym.spaces.Discrete)
 
 
 def _names(space: gym.Space, name: str) -> tuple[str, ...]:

@@ -54,6 +54,10 @@ class GymWorld(LiveWorld):
             return super().render()
         return np.asarray(self.env.render())
 
+    def taken(self, action: Float[np.ndarray, " A"]) -> Float[np.ndarray, " A"]:
+        given = np.asarray(action, dtype=np.float64)
+        return given if self.action_space.kind == "discrete" else np.asarray(self._member(given), dtype=np.float64).reshape(-1)
+
     def _told_powers(self) -> frozenset[Power]:
         told = super()._told_powers()
         return frozenset({*told, "render"}) if self.env.render_mode == "rgb_array" else told

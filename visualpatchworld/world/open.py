@@ -94,11 +94,12 @@ def _named(name: str, columns: Columns, vary: Mapping[str, Any], settings: Mappi
     path = Path(name)
     if path.suffix.lower() in _FILES or path.is_file():
         return LogWorld(_file(path, columns), name)
-    if path.is_dir() and name not in find_domains():
-        return LogWorld(_folder(path), name)
     if name in find_domains():
         domain = load_domain(name)
         return DomainWorld(domain.make(vary), name, domain.episode_steps)
+    # A run's own folder may bear the name of its environment.
+    if path.is_dir() and name not in gym.registry:
+        return LogWorld(_folder(path), name)
     return _gym(name, settings)
 
 

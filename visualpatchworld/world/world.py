@@ -72,6 +72,10 @@ class World(ABC):
     def powers(self) -> frozenset[Literal["reset", "snapshot", "place", "reward", "render"]]:
         """What this world can do; a log can do nothing but be read."""
 
+    def taken(self, action: Float[np.ndarray, " A"]) -> Float[np.ndarray, " A"]:
+        """The action as the world takes it: a float32 space takes less than was given, and that much is no noise."""
+        return np.asarray(action, dtype=np.float64)
+
     def reset(self, seed: int) -> Float[np.ndarray, " O"]:
         """Begin an episode; the first observation."""
         raise NoPower(f"{self.name} cannot be reset.")

@@ -19,9 +19,9 @@ from visualpatchworld.simulator import Constants, constant
 if TYPE_CHECKING:
     from ogbench.manipspace.envs.cube_env import CubeEnv
 
-# Within the positions; of the velocities, the last six are the block's.
-ARM, GRIPPER, BLOCK, BLOCK_TURN = slice(0, 6), slice(6, 14), slice(14, 17), slice(17, 21)
-BLOCK_POSE, BLOCK_VELOCITY = slice(14, 21), slice(14, 20)
+# Within the positions; the last are seven for each block, and of the velocities six.
+ARM, GRIPPER, BLOCK_POSES, BLOCK_VELOCITIES = slice(0, 6), slice(6, 14), slice(14, None), slice(14, None)
+SECOND_RGBA = (0.35, 0.55, 0.91, 1.0)
 HOME_RAD = np.array([-np.pi / 2, -np.pi / 2, np.pi / 2, -np.pi / 2, -np.pi / 2, 0.0])
 CLOSED_RAD = 0.8  # of the finger joint that drives the gripper
 CLOSED_CONTROL = 255.0
@@ -39,6 +39,7 @@ class CubeConstants(Constants):
     object: Literal["gripped", "coupled", "free"] = constant("gripped", "", "the block is gripped, always moves along, or never moves")
     effector: Literal["servo", "direct"] = constant("servo", "", "the arm lags behind its target, or is there at the end of each step")
     release: Literal["falls", "floats"] = constant("falls", "", "a released block falls, or stays where it is")
+    blocks: int = constant(1, "", "blocks on the table", low=1, high=2)
 
 
 @functools.lru_cache(maxsize=8)
@@ -47,20 +48,24 @@ def build_env(constants: CubeConstants) -> CubeEnv:
     need("mujoco")
     from ogbench.manipspace.envs.cube_env import CubeEnv  # here, because it imports MuJoCo and must find its graphics chosen
 
-    env = CubeEnv(env_type="single", mode="data_collection", ob_type="pixels", pixel_transparent_arm=False, visualize_info=False)
+    kind = "single" if constants.blocks == 1 else "double"
+    env = CubeEnv(env_type=kind, mode="data_collection", ob_type="pixels", pixel_transparent_arm=False, visualize_info=False)
     scene: Any = env.build_mjcf_model()
-    block = scene.find("geom", "object_0")
-    # Upstream keeps the size in single precision, and contact amplifies the difference of 4e-10 m to centimetres.
-    block.size = np.full(3, np.float32(constants.cube_half_size))
-    scene.find("geom", "target_object_0").rgba = np.zeros(4)
-    if constants.object != "gripped":
-        block.contype = block.conaffinity = 0
-    if constants.object != "gripped" or constants.release == "floats":
-        scene.find("body", "object_0").gravcomp = 1
+    for number in range(constants.blocks):
+        block = scene.find("geom", f"object_{number}")
+        # Upstream keeps the size in single precision, and contact amplifies the difference of 4e-10 m to centimetres.
+        block.size = np.full(3, np.float32(constants.cube_half_size))
+        scene.find("geom", f"target_object_{number}").rgba = np.zeros(4)
+        if number:
+            block.rgba = SECOND_RGBA
+        if constants.object != "gripped":
+            block.contype = block.conaffinity = 0
+        if constants.object != "gripped" or constants.release == "floats":
+            scene.find("body", f"object_{number}").gravcomp = 1
     env._mjcf_model = scene
     env.compile_model_and_data()
     if constants.release == "floats":
-        env.model.dof_damping[BLOCK_VELOCITY] = FLOAT_DAMPING
+        env.model.dof_damping[BLOCK_VELOCITIES] = np.tile(FLOAT_DAMPING, constants.blocks)
     env.action_high = np.array([*[constants.reach_scale] * 3, constants.yaw_scale, constants.gripper_scale])
     env.action_low = -env.action_high
     return env
@@ -79,15 +84,15 @@ def _closing(model: mujoco.MjModel) -> tuple[Float[np.ndarray, " N"], Float[np.n
     fingers = []
     for control in np.linspace(0.0, CLOSED_CONTROL, 52):
         for _ in range(50):
-            step_with_held(model, data, np.array([*HOME_RAD, control]), data.qpos[BLOCK_POSE].copy())
+            step_with_held(model, data, np.array([*HOME_RAD, control]), data.qpos[BLOCK_POSES].copy())
         fingers.append(data.qpos[GRIPPER].copy())
     table = np.array(fingers)
     return table[:, 0] / CLOSED_RAD, table
 
 
-def step_with_held(model: mujoco.MjModel, data: mujoco.MjData, control: np.ndarray, block: np.ndarray) -> None:
-    """One physics step of the gripper alone: the arm is kept where its control wants it, the block at this pose."""
+def step_with_held(model: mujoco.MjModel, data: mujoco.MjData, control: np.ndarray, blocks: np.ndarray) -> None:
+    """One physics step of the gripper alone: the arm is kept where its control wants it, the blocks at these poses."""
     data.ctrl = control
-    data.qpos[ARM], data.qpos[BLOCK_POSE] = control[ARM], block
-    data.qvel[ARM], data.qvel[BLOCK_VELOCITY] = 0.0, 0.0
+    data.qpos[ARM], data.qpos[BLOCK_POSES] = control[ARM], blocks
+    data.qvel[ARM], data.qvel[BLOCK_VELOCITIES] = 0.0, 0.0
     mujoco.mj_step(model, data)

@@ -1,6 +1,8 @@
 """Tuned values of Cube, each with its reason."""
 
+from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.shooting import Shooting
+from visualpatchworld.plan.siblings import siblings
 
 EPISODE_STEPS = 200  # as upstream's episodes
 
@@ -16,3 +18,10 @@ TRANSITION_TOLERANCES = {"effector_m": 0.002, "block_m": 0.002}
 # The paper's library: 400 macros of 5 actions from the training episodes, the best executed to its end.
 PLANNER = Shooting(macros=400, horizon=5, replan_every=5)
 BUDGET_PER_OFFSET = 4  # steps allowed for each step that lies between start and goal; the paper allows 100 for 25
+FAR_BUDGET = 400  # steps allowed where a goal has nothing to do with the start
+# Twice as far ahead as the macros, and free to go where no training episode went; ten steps are enough to come down around the block.
+SEARCH = CEM(
+    samples=300, iterations=8, elites=30, horizon=10, replan_every=5, init_std=0.7,
+    hold=5, restarts=2, warm_start=True, enough=0.3, heeds_budget=True,
+)  # fmt: skip
+PLANNERS = {"default": SEARCH, **siblings(SEARCH), "shooting": PLANNER}

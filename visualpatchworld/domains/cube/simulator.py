@@ -1,4 +1,4 @@
-"""The Cube world: ogbench's robot arm and gripper over a floor with one block."""
+"""The Cube world: ogbench's robot arm and gripper over a floor with one block or two."""
 
 # MuJoCo's names come from compiled modules, which pyright can not look into.
 # pyright: reportAttributeAccessIssue=false
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -15,10 +16,8 @@ from visualpatchworld import engine_pool
 from visualpatchworld.domains.cube import task
 from visualpatchworld.domains.cube.model import (
     ARM,
-    BLOCK,
-    BLOCK_POSE,
-    BLOCK_TURN,
-    BLOCK_VELOCITY,
+    BLOCK_POSES,
+    BLOCK_VELOCITIES,
     CLOSED_CONTROL,
     CLOSED_RAD,
     GRIPPER,
@@ -33,31 +32,43 @@ from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Simulator
 
 TURN = 2 * np.pi
-STATE_SPACE = StateSpace(
-    (
-        StateField("effector_x", "m", "gripper.pose.x"),
-        StateField("effector_y", "m", "gripper.pose.y"),
-        StateField("effector_z", "m", "gripper.pose.z"),
-        StateField("effector_yaw", "rad", "gripper.pose.angle", period=TURN, low=-np.pi),
-        StateField("gripper_opening", "0 open, 1 closed", "gripper.attributes.opening"),
-        StateField("gripper_contact", "0 none, 1 firm", "gripper.attributes.contact", predicted=False),
-        StateField("block_x", "m", "block.pose.x"),
-        StateField("block_y", "m", "block.pose.y"),
-        StateField("block_z", "m", "block.pose.z"),
-        StateField("block_yaw", "rad", "block.pose.angle", period=TURN, low=-np.pi),
-    )
+HAND = (
+    StateField("effector_x", "m", "gripper.pose.x"),
+    StateField("effector_y", "m", "gripper.pose.y"),
+    StateField("effector_z", "m", "gripper.pose.z"),
+    StateField("effector_yaw", "rad", "gripper.pose.angle", period=TURN, low=-np.pi),
+    StateField("gripper_opening", "0 open, 1 closed", "gripper.attributes.opening"),
+    StateField("gripper_contact", "0 none, 1 firm", "gripper.attributes.contact", predicted=False),
 )
+BLOCK_NAMES = ("block", "block_2")
+
+
+def state_space(blocks: int) -> StateSpace:
+    """The state of a hand over so many blocks."""
+    fields = [*HAND]
+    for name in BLOCK_NAMES[:blocks]:
+        fields += [StateField(f"{name}_{axis}", "m", f"{name}.pose.{axis}") for axis in "xyz"]
+        fields.append(StateField(f"{name}_yaw", "rad", f"{name}.pose.angle", period=TURN, low=-np.pi))
+    return StateSpace(tuple(fields))
+
+
+STATE_SPACE = state_space(1)
+
 
 # The engine state: positions, velocities, and what else the engine remembers: the finger's last force reading, what the contact solver
 # starts from, and the arm's joints one physics step before. Zeros stand for a memory that is not known.
-QPOS, QVEL, CONTACT, WARM_START, EARLIER_ARM = slice(0, 21), slice(21, 41), 41, slice(42, 62), slice(62, 68)
-NUM_ENGINE = 68
+def engine_widths(blocks: int) -> tuple[int, ...]:
+    """How many numbers each part of the engine state has."""
+    positions, velocities = 14 + 7 * blocks, 14 + 6 * blocks
+    return positions, velocities, 1, velocities, 6
+
 
 SUBSTEPS = 25
 SUBSTEP_S = 0.002
 GRASP_SUBSTEPS = 100
 FIRM_N = 50.0  # what the force sensor in the finger calls 1
 ARM_AREA_M = np.array([[0.25, -0.35, 0.20], [0.6, 0.35, 0.35]])
+APART_M = 0.1  # of two blocks at the start, and of a target from a block that it is not on
 BLOCK_AREA_M = np.array([[0.3, -0.3], [0.55, 0.3]])
 
 
@@ -69,6 +80,7 @@ class Cube(Simulator):
     constants: CubeConstants
 
     def __init__(self, constants: CubeConstants = CubeConstants(), render_mode: str | None = "rgb_array"):
+        self.state_space = state_space(constants.blocks)  # pyright: ignore[reportIncompatibleVariableOverride]
         super().__init__(constants, render_mode)
         self._env = copy.copy(build_env(constants))
         self._model = self._env.model
@@ -86,39 +98,44 @@ class Cube(Simulator):
         return np.concatenate([self._data.qpos, self._data.qvel, *memory])
 
     def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
-        state = np.concatenate([engine_state, np.zeros(NUM_ENGINE - len(engine_state))])
-        known = state[EARLIER_ARM].any()
+        widths = engine_widths(self.constants.blocks)
+        state = np.concatenate([engine_state, np.zeros(sum(widths) - len(engine_state))])
+        qpos, qvel, contact, warm_start, earlier_arm = np.split(state, np.cumsum(widths)[:-1])
         # The engine moves a joint by its new velocity, so this is where it was, but for rounding.
-        self._earlier_arm = state[EARLIER_ARM] if known else state[QPOS][ARM] - SUBSTEP_S * state[QVEL][ARM]
+        self._earlier_arm = earlier_arm if earlier_arm.any() else qpos[ARM] - SUBSTEP_S * qvel[ARM]
         # The hand is seen, and steered, where it was before the last physics step.
         self._data.qpos[ARM] = self._earlier_arm
         mujoco.mj_kinematics(self._model, self._data)
-        self._data.qpos, self._data.qvel, self._data.qacc_warmstart = state[QPOS], state[QVEL], state[WARM_START]
-        self._contact = state[CONTACT]
+        self._data.qpos, self._data.qvel, self._data.qacc_warmstart = qpos, qvel, warm_start
+        self._contact = float(contact[0])
 
     def observe(self) -> Float[np.ndarray, " S"]:
         qpos, facing = self._data.qpos, self._data.site_xmat[self._pinch]
-        w, x, y, z = qpos[BLOCK_TURN]
         effector_yaw = np.arctan2(facing[3], facing[0])
-        block_yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
         opening = np.clip(qpos[GRIPPER][0] / CLOSED_RAD, 0.0, 1.0)
-        return np.array([*self._data.site_xpos[self._pinch], effector_yaw, opening, self._contact, *qpos[BLOCK], block_yaw])
+        numbers = [*self._data.site_xpos[self._pinch], effector_yaw, opening, self._contact]
+        for *place, w, x, y, z in qpos[BLOCK_POSES].reshape(-1, 7):
+            numbers += [*place, np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))]
+        return np.array(numbers)
 
     def place(self, state: Float[np.ndarray, " S"]) -> None:
-        effector, (effector_yaw, opening, contact), block, (block_yaw,) = np.split(state, [3, 6, 9])
+        effector, (effector_yaw, opening, contact), blocks = np.split(state, [3, 6])
         joints = self._reach(effector, effector_yaw)
-        turn = [np.cos(block_yaw / 2), 0.0, 0.0, np.sin(block_yaw / 2)]
-        self.set_state(np.concatenate([joints, fingers_at(self._model, opening), block, turn]))
+        poses = [[x, y, z, np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2)] for x, y, z, yaw in blocks.reshape(-1, 4)]
+        self.set_state(np.concatenate([joints, fingers_at(self._model, opening), *poses]))
         if contact > 0.5:
             self._grasp()
 
     def sample_start(self, rng: np.random.Generator) -> None:
         effector, yaw = rng.uniform(*ARM_AREA_M), rng.uniform(-np.pi, np.pi)
-        block, block_yaw = rng.uniform(*BLOCK_AREA_M), rng.uniform(-np.pi, np.pi)
-        self.place(np.array([*effector, yaw, 0.0, 0.0, *block, self.constants.cube_half_size, block_yaw]))
+        numbers, taken = [*effector, yaw, 0.0, 0.0], []
+        for _ in range(self.constants.blocks):
+            taken.append(free_place(rng, taken))
+            numbers += [*taken[-1], self.constants.cube_half_size, rng.uniform(-np.pi, np.pi)]
+        self.place(np.array(numbers))
 
     def advance(self, action: Float[np.ndarray, " A"]) -> None:
-        before, block = self.observe(), self._data.qpos[BLOCK_POSE].copy()
+        before, blocks = self.observe(), self._data.qpos[BLOCK_POSES].copy()
         # In single precision, as upstream: contact amplifies any difference.
         self._env.set_control(np.asarray(action, dtype=np.float32))
         if self.constants.effector == "servo":
@@ -129,7 +146,7 @@ class Cube(Simulator):
             self._glide()
         self._feel()
         if self.constants.object != "gripped":
-            self._carry(block, self.observe() - before)
+            self._carry(blocks, self.observe() - before)
 
     def is_success(self, state: Float[np.ndarray, "*B S"], goal: Float[np.ndarray, "*B S"]) -> np.ndarray:
         return task.block_match(state, goal)
@@ -161,12 +178,13 @@ class Cube(Simulator):
         self._earlier_arm = target
         mujoco.mj_kinematics(self._model, self._data)
 
-    def _carry(self, block: Float[np.ndarray, " 7"], moved: Float[np.ndarray, " S"]) -> None:
-        """Put the block back where it was, or, where it is coupled, as far on as the effector is, but not into the floor."""
-        self._data.qpos[BLOCK_POSE], self._data.qvel[BLOCK_VELOCITY] = block, 0.0
+    def _carry(self, blocks: Float[np.ndarray, " P"], moved: Float[np.ndarray, " S"]) -> None:
+        """Put blocks back where they were, or, where they are coupled, as far on as the effector is, but not into the floor."""
+        poses = blocks.reshape(-1, 7).copy()
         if self.constants.object == "coupled":
-            x, y, z = block[:3] + moved[:3]
-            self._data.qpos[BLOCK] = x, y, max(z, self.constants.cube_half_size)
+            poses[:, :3] += moved[:3]
+            poses[:, 2] = np.maximum(poses[:, 2], self.constants.cube_half_size)
+        self._data.qpos[BLOCK_POSES], self._data.qvel[BLOCK_VELOCITIES] = poses.ravel(), 0.0
 
     def _reach(self, effector: Float[np.ndarray, " 3"], yaw: float) -> Float[np.ndarray, " 6"]:
         """Joint angles of an arm whose hand is there and points down."""
@@ -179,12 +197,21 @@ class Cube(Simulator):
 
     def _grasp(self) -> None:
         """Close the fingers while arm and block stay in place; where no block is between them, leave them as they are."""
-        placed = self.get_state()
+        placed, placed_blocks = self.get_state(), self._data.qpos[BLOCK_POSES].copy()
         for _ in range(GRASP_SUBSTEPS):
-            step_with_held(self._model, self._data, np.array([*placed[ARM], CLOSED_CONTROL]), placed[BLOCK_POSE])
+            step_with_held(self._model, self._data, np.array([*placed[ARM], CLOSED_CONTROL]), placed_blocks)
         self._feel()
         if self._contact == 0.0:
             return self.set_state(placed)
-        grasped = self.get_state()
-        grasped[ARM], grasped[EARLIER_ARM], grasped[BLOCK_POSE], grasped[QVEL] = placed[ARM], placed[ARM], placed[BLOCK_POSE], 0.0
-        return self.set_state(grasped)
+        widths = np.cumsum(engine_widths(self.constants.blocks))
+        qpos, qvel, *_, earlier_arm = parts = np.split(self.get_state(), widths[:-1])
+        qpos[ARM], earlier_arm[:], qpos[BLOCK_POSES], qvel[:] = placed[ARM], placed[ARM], placed_blocks, 0.0
+        return self.set_state(np.concatenate(parts))
+
+
+def free_place(rng: np.random.Generator, taken: Sequence[np.ndarray]) -> Float[np.ndarray, " 2"]:
+    """A place on the table that is apart from those that are taken."""
+    while True:
+        place = rng.uniform(*BLOCK_AREA_M)
+        if all(np.linalg.norm(place - other) > APART_M for other in taken):
+            return place

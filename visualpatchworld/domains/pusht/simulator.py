@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,17 +16,33 @@ from visualpatchworld.extras import cv2, pymunk
 from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
 
-STATE_SPACE = StateSpace(
-    (
-        StateField("agent_x", "px", "agent.pose.x"),
-        StateField("agent_y", "px", "agent.pose.y"),
-        StateField("block_x", "px", "block.pose.x"),
-        StateField("block_y", "px", "block.pose.y"),
-        StateField("block_angle", "rad", "block.pose.angle", period=2 * math.pi),
-        StateField("agent_vx", "px/s", "agent.velocity.x"),
-        StateField("agent_vy", "px/s", "agent.velocity.y"),
-    )
+FIRST_FIELDS = (
+    StateField("agent_x", "px", "agent.pose.x"),
+    StateField("agent_y", "px", "agent.pose.y"),
+    StateField("block_x", "px", "block.pose.x"),
+    StateField("block_y", "px", "block.pose.y"),
+    StateField("block_angle", "rad", "block.pose.angle", period=2 * math.pi),
+    StateField("agent_vx", "px/s", "agent.velocity.x"),
+    StateField("agent_vy", "px/s", "agent.velocity.y"),
 )
+
+
+BLOCK_NAMES = ("block", "block_2")
+
+
+def state_space(blocks: int, *, moving: bool) -> StateSpace:
+    """The state of a table with so many blocks: what a second one adds comes behind, and last the velocities of blocks that keep theirs."""
+    fields = [*FIRST_FIELDS]
+    for name in BLOCK_NAMES[1:blocks]:
+        fields += [StateField(f"{name}_{axis}", "px", f"{name}.pose.{axis}") for axis in "xy"]
+        fields.append(StateField(f"{name}_angle", "rad", f"{name}.pose.angle", period=2 * math.pi))
+    for name in BLOCK_NAMES[: blocks if moving else 0]:
+        fields += [StateField(f"{name}_v{axis}", "px/s", f"{name}.velocity.{axis}") for axis in "xy"]
+        fields.append(StateField(f"{name}_spin", "rad/s", f"{name}.velocity.spin"))
+    return StateSpace(tuple(fields))
+
+
+STATE_SPACE = state_space(1, moving=False)
 
 SIZE_PX = 512
 PHYSICS_STEP_S = 0.01
@@ -78,10 +95,13 @@ class PushTConstants(Constants):
     block: Literal["pushed", "frozen"] = constant("pushed", "", "the block yields to the agent, or stays while the agent passes through")
     response: Literal["quasi-static", "inertial"] = constant("quasi-static", "", "the block stops when released, or slides on")
     inertia_keep: float = constant(0.1, "1/s", "share of its velocity an inertial block keeps over a second", low=0.0, high=1.0)
+    blocks: int = constant(1, "", "blocks on the table", low=1, high=2)
+    second_shape: Literal["square", "T", "L", "hexagon", "disc"] = constant("square", "", "shape of a second block")
+    second_mass: float = constant(0.5, "x first", "mass of a second block", low=0.05, high=20.0)
 
 
 class PushT(Simulator):
-    """The engine state is the state, then the block's velocity and spin, which are zero unless the block is inertial.
+    """The engine state ends with each block's velocity and spin: part of the state where blocks are inertial, otherwise zero.
 
     The engine remembers more than that while the block is pressed against a wall: the order and the impulses of its contacts. A state
     set there continues closely, everywhere else exactly.
@@ -93,38 +113,46 @@ class PushT(Simulator):
     constants: PushTConstants
 
     def __init__(self, constants: PushTConstants = PushTConstants(), render_mode: str | None = "rgb_array"):
+        self.state_space = state_space(constants.blocks, moving=constants.response == "inertial")  # pyright: ignore[reportAttributeAccessIssue]
         super().__init__(constants, render_mode)
-        self.set_state(np.array([SIZE_PX / 2, SIZE_PX / 4, *DEFAULT_GOAL_POSE, 0, 0, 0, 0, 0]))
+        second = (SIZE_PX / 4, SIZE_PX / 4, 0.0)[: 3 * (constants.blocks - 1)]
+        self._rest(np.array([SIZE_PX / 2, SIZE_PX / 4, *DEFAULT_GOAL_POSE, 0, 0, *second]))
 
     def get_state(self) -> Float[np.ndarray, " E"]:
         inertial = self.constants.response == "inertial"
-        block_velocity = (*self._block.velocity, self._block.angular_velocity) if inertial else (0.0, 0.0, 0.0)
-        return np.array([*self._numbers(), *block_velocity])
+        velocities = [(*block.velocity, block.angular_velocity) if inertial else (0.0, 0.0, 0.0) for block in self._blocks]
+        return np.array([*self._numbers(), *(number for velocity in velocities for number in velocity)])
 
     def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
-        agent_x, agent_y, block_x, block_y, angle, vx, vy, block_vx, block_vy, spin = map(float, engine_state)
-        # A new space each time: contacts that an old one remembers would push the block.
-        self._space, self._agent, self._block = build(self.constants)
-        self._block.angle = angle  # before the position: the body turns about its centre of gravity, not its origin
-        self._block.position = block_x, block_y
+        state, velocities = np.split(np.asarray(engine_state, dtype=np.float64), [-3 * self.constants.blocks])
+        agent_x, agent_y, *_, vx, vy = map(float, state[:7])
+        # A new space each time: contacts that an old one remembers would push the blocks.
+        self._space, self._agent, self._blocks = build(self.constants)
+        for block, pose in zip(self._blocks, task.block_poses(state, self.constants.blocks), strict=True):
+            block.angle = float(pose[2])  # before the position: the body turns about its centre of gravity, not its origin
+            block.position = float(pose[0]), float(pose[1])
         self._agent.velocity = vx, vy
-        if any((vx, vy, block_vx, block_vy, spin)):
-            # The block's next motion was solved from the contacts at these positions. Step the agent into its place to solve them again.
+        if vx or vy or velocities.any():
+            # The blocks' next motion was solved from the contacts at these positions. Step the agent into its place to solve them again.
             self._agent.position = agent_x - vx * PHYSICS_STEP_S, agent_y - vy * PHYSICS_STEP_S
             self._space.step(PHYSICS_STEP_S)
         self._agent.position = agent_x, agent_y
         if self.constants.response == "inertial":
-            self._block.velocity = block_vx, block_vy
-            self._block.angular_velocity = spin
+            for block, (block_vx, block_vy, spin) in zip(self._blocks, velocities.reshape(-1, 3).tolist(), strict=True):
+                block.velocity = block_vx, block_vy
+                block.angular_velocity = spin
 
     def observe(self) -> Float[np.ndarray, " S"]:
-        return np.array(self._numbers())
+        return self.get_state() if self.constants.response == "inertial" else np.array(self._numbers())
 
     def place(self, state: Float[np.ndarray, " S"]) -> None:
-        self.set_state(np.concatenate([state, np.zeros(3)]))
+        if self.constants.response == "inertial":
+            self.set_state(state)
+        else:
+            self._rest(state)
 
     def sample_start(self, rng: np.random.Generator) -> None:
-        self.place(sample_state(self.constants, rng))
+        self._rest(sample_state(self.constants, rng))
 
     def advance(self, action: Float[np.ndarray, " A"]) -> None:
         x, y = self._agent.position
@@ -136,18 +164,23 @@ class PushT(Simulator):
             self._carry(target_x, target_y)
 
     def is_success(self, state: Float[np.ndarray, "*B S"], goal: Float[np.ndarray, "*B S"]) -> np.ndarray:
-        return task.pose_match(state, goal)
+        return task.pose_match(state, goal, self.constants.blocks)
 
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
         return engine_pool.rollout(PushT, self.constants, engine_state, actions)
 
     def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
-        goal_pose = DEFAULT_GOAL_POSE if self._goal is None else self._goal[2:5]
-        return paint(self.observe(), goal_pose, self.constants)
+        goal_poses = [DEFAULT_GOAL_POSE] if self._goal is None else task.block_poses(self._goal, self.constants.blocks)
+        return paint(self.observe(), goal_poses, self.constants)
+
+    def _rest(self, numbers: Float[np.ndarray, " N"]) -> None:
+        """Put all things there, the blocks without a velocity."""
+        self.set_state(np.concatenate([numbers, np.zeros(3 * self.constants.blocks)]))
 
     def _numbers(self) -> tuple[float, ...]:
-        agent, block = self._agent, self._block
-        return (*agent.position, *block.position, block.angle % (2 * math.pi), *agent.velocity)
+        agent = self._agent
+        first, *others = [(*block.position, block.angle % (2 * math.pi)) for block in self._blocks]
+        return (*agent.position, *first, *agent.velocity, *(number for other in others for number in other))
 
     def _drive(self, target_x: float, target_y: float) -> None:
         """A damped spring pulls the agent; its velocity changes before each physics step."""
@@ -174,47 +207,54 @@ class PushT(Simulator):
         self.set_state(engine_state)
 
 
-def build(constants: PushTConstants) -> tuple[pymunk.Space, pymunk.Body, pymunk.Body]:
-    """A new engine with walls, agent and block; the order of adding decides in which order contacts are solved."""
+def build(constants: PushTConstants) -> tuple[pymunk.Space, pymunk.Body, list[pymunk.Body]]:
+    """A new engine with walls, agent and blocks; the order of adding decides in which order contacts are solved."""
     space = pymunk.Space()
     space.damping = 0.0 if constants.response == "quasi-static" else constants.inertia_keep
     walls = [pymunk.Segment(space.static_body, start, end, WALL_RADIUS_PX) for start, end in WALLS_PX.values()]
     agent = pymunk.Body(body_type=pymunk.Body.KINEMATIC)
     disc = pymunk.Circle(agent, constants.agent_radius)
-    block, parts = build_block(constants)
+    built = [build_block(constants, number) for number in range(constants.blocks)]
+    parts = [part for _, own in built for part in own]
     for shape in (*walls, disc, *parts):
         shape.friction = math.sqrt(constants.friction)  # a contact multiplies the values of its two shapes
     for part in parts:
         part.sensor = constants.block == "frozen"
-    space.add(*walls, agent, disc, block, *parts)
-    return space, agent, block
+    space.add(*walls, agent, disc, *(thing for block, own in built for thing in (block, *own)))
+    return space, agent, [block for block, _ in built]
 
 
-def build_block(constants: PushTConstants) -> tuple[pymunk.Body, list[pymunk.Shape]]:
-    """The block and the convex shapes that it is made of."""
-    radius = disc_radius(constants)
+def build_block(constants: PushTConstants, number: int = 0) -> tuple[pymunk.Body, list[pymunk.Shape]]:
+    """A block and the convex shapes that it is made of."""
+    radius, mass = disc_radius(constants, number), constants.second_mass if number else 1.0
     if radius is not None:
-        block = pymunk.Body(1.0, constants.moment * pymunk.moment_for_circle(1.0, 0.0, radius))
+        block = pymunk.Body(mass, constants.moment * pymunk.moment_for_circle(mass, 0.0, radius))
         return block, [pymunk.Circle(block, radius)]
-    boxes = [[(float(x), float(y)) for x, y in box] for box in block_boxes(constants)]
-    counted = [boxes[0]] * len(boxes) if constants.block_shape in COUNTED_AS_FIRST else boxes
-    block = pymunk.Body(1.0, constants.moment * sum(pymunk.moment_for_poly(1.0, box) for box in counted))
+    boxes = [[(float(x), float(y)) for x, y in box] for box in block_boxes(constants, number)]
+    counted = [boxes[0]] * len(boxes) if shape_of(constants, number) in COUNTED_AS_FIRST else boxes
+    block = pymunk.Body(mass, constants.moment * sum(pymunk.moment_for_poly(mass, box) for box in counted))
     parts: list[pymunk.Shape] = [pymunk.Poly(block, box) for box in boxes]
     block.center_of_gravity = sum((part.center_of_gravity for part in parts), pymunk.Vec2d.zero()) / len(parts)
     return block, parts
 
 
-def disc_radius(constants: PushTConstants) -> float | None:
+def shape_of(constants: PushTConstants, number: int) -> str:
+    """The shape of a block, counted from 0."""
+    return constants.second_shape if number else constants.block_shape
+
+
+def disc_radius(constants: PushTConstants, number: int = 0) -> float | None:
     """The radius of a block that is a disc."""
-    return ROUND_RADIUS * constants.block_scale if constants.block_shape == "disc" else None
+    return ROUND_RADIUS * constants.block_scale if shape_of(constants, number) == "disc" else None
 
 
-def block_boxes(constants: PushTConstants) -> Float[np.ndarray, "parts corners 2"]:
-    """The corners of the block's convex parts in its own frame."""
-    if constants.block_shape in ROUND_CORNERS:
-        angles = np.arange(ROUND_CORNERS[constants.block_shape]) * 2 * math.pi / ROUND_CORNERS[constants.block_shape]
+def block_boxes(constants: PushTConstants, number: int = 0) -> Float[np.ndarray, "parts corners 2"]:
+    """The corners of a block's convex parts in its own frame."""
+    shape = shape_of(constants, number)
+    if shape in ROUND_CORNERS:
+        angles = np.arange(ROUND_CORNERS[shape]) * 2 * math.pi / ROUND_CORNERS[shape]
         return ROUND_RADIUS * constants.block_scale * np.stack([np.cos(angles), np.sin(angles)], axis=-1)[None]
-    corners = [((left, bottom), (right, bottom), (right, top), (left, top)) for left, top, right, bottom in BOXES[constants.block_shape]]
+    corners = [((left, bottom), (right, bottom), (right, top), (left, top)) for left, top, right, bottom in BOXES[shape]]
     return constants.block_scale * np.array(corners, dtype=np.float64)
 
 
@@ -224,12 +264,14 @@ def to_world(points: Float[np.ndarray, "*B 2"], pose: Float[np.ndarray, " 3"]) -
     return points @ np.array([[cos, sin], [-sin, cos]]) + np.asarray(pose[:2])
 
 
-def gap_to_block(points: Float[np.ndarray, "*B 2"], pose: Float[np.ndarray, " 3"], constants: PushTConstants) -> Float[np.ndarray, "*B"]:
-    """Distance of points on the table to the block, zero inside it."""
+def gap_to_block(
+    points: Float[np.ndarray, "*B 2"], pose: Float[np.ndarray, " 3"], constants: PushTConstants, number: int = 0
+) -> Float[np.ndarray, "*B"]:
+    """Distance of points on the table to a block, zero inside it."""
     cos, sin = math.cos(pose[2]), math.sin(pose[2])
     local = (np.asarray(points) - np.asarray(pose[:2])) @ np.array([[cos, -sin], [sin, cos]])
-    boxes = block_boxes(constants)
-    if constants.block_shape not in ROUND_CORNERS:
+    boxes = block_boxes(constants, number)
+    if shape_of(constants, number) not in ROUND_CORNERS:
         middles, halves = boxes.mean(axis=1), np.ptp(boxes, axis=1) / 2
         outside = np.maximum(np.abs(local[..., None, :] - middles) - halves, 0.0)
         return np.linalg.norm(outside, axis=-1).min(axis=-1)
@@ -240,31 +282,41 @@ def gap_to_block(points: Float[np.ndarray, "*B 2"], pose: Float[np.ndarray, " 3"
     return np.where(inside, 0.0, np.linalg.norm(away - along[..., None] * edges, axis=-1).min(axis=-1))
 
 
-def sample_state(constants: PushTConstants, rng: np.random.Generator) -> Float[np.ndarray, " S"]:
-    """A resting start: block anywhere within the walls, agent apart from it."""
+def sample_state(constants: PushTConstants, rng: np.random.Generator) -> Float[np.ndarray, " N"]:
+    """A resting start, without velocities of blocks: blocks anywhere within the walls and apart from each other, agent apart from them."""
     while True:
         agent = rng.uniform(50.0, 450.0, 2)
-        pose = np.array([*rng.uniform(100.0, 400.0, 2), rng.uniform(0.0, 2 * math.pi)])
-        corners = to_world(block_boxes(constants), pose)
-        within = corners.min() > 10.0 and corners.max() < SIZE_PX - 10.0
-        if within and gap_to_block(agent, pose, constants) > constants.agent_radius + 5.0:
-            return np.array([*agent, *pose, 0.0, 0.0])
+        poses = [np.array([*rng.uniform(100.0, 400.0, 2), rng.uniform(0.0, 2 * math.pi)]) for _ in range(constants.blocks)]
+        outlines = [to_world(block_boxes(constants, number), pose) for number, pose in enumerate(poses)]
+        within = all(corners.min() > 10.0 and corners.max() < SIZE_PX - 10.0 for corners in outlines)
+        free = all(gap_to_block(agent, pose, constants, number) > constants.agent_radius + 5.0 for number, pose in enumerate(poses))
+        if within and free and (constants.blocks == 1 or _apart(outlines, poses, constants)):
+            return np.array([*agent, *poses[0], 0.0, 0.0, *(number for pose in poses[1:] for number in pose)])
 
 
-def paint(state: Float[np.ndarray, " S"], goal_pose: Float[np.ndarray, " 3"], constants: PushTConstants) -> UInt8[np.ndarray, "224 224 3"]:
-    """White table, gray walls, the goal pose in green under the agent and the block."""
+def _apart(outlines: list[np.ndarray], poses: list[np.ndarray], constants: PushTConstants) -> bool:
+    """Whether no point of the second block's outline is near the first block, nor the other way round."""
+    along = np.linspace(0.0, 1.0, 8, endpoint=False)[:, None, None, None]
+    points = [corners + along * (np.roll(corners, -1, axis=1) - corners) for corners in outlines]
+    gaps = [gap_to_block(points[1 - number], poses[number], constants, number).min() for number in (0, 1)]
+    return min(gaps) > 2.0
+
+
+def paint(state: Float[np.ndarray, " S"], goal_poses: Sequence[np.ndarray], constants: PushTConstants) -> UInt8[np.ndarray, "224 224 3"]:
+    """White table, gray walls, the goal poses in green under the agent and the blocks."""
     canvas = np.full((SIZE_PX, SIZE_PX, 3), 255, dtype=np.uint8)
-    boxes = block_boxes(constants)
-    for corners in to_world(boxes, goal_pose):
-        cv2.fillPoly(canvas, [_pixels(corners)], GOAL_COLOR)
+    for number, pose in enumerate(goal_poses):
+        for corners in to_world(block_boxes(constants, number), pose):
+            cv2.fillPoly(canvas, [_pixels(corners)], GOAL_COLOR)
     for start, end in WALLS_PX.values():
         cv2.polylines(canvas, [_pixels(np.array([start, end]))], False, WALL_COLOR, OUTLINE_PX)
     x, y = _pixels(state[0:2]).tolist()
     cv2.circle(canvas, (x, y), round(constants.agent_radius), AGENT_COLOR, cv2.FILLED)
     cv2.circle(canvas, (x, y), max(round(constants.agent_radius) - OUTLINE_PX, 0), _lighter(AGENT_COLOR), cv2.FILLED)
-    for corners in to_world(boxes, state[2:5]):
-        cv2.fillPoly(canvas, [_pixels(corners)], _lighter(BLOCK_COLOR))
-        cv2.polylines(canvas, [_pixels(corners)], True, BLOCK_COLOR, OUTLINE_PX)
+    for number, pose in enumerate(task.block_poses(state, constants.blocks)):
+        for corners in to_world(block_boxes(constants, number), pose):
+            cv2.fillPoly(canvas, [_pixels(corners)], _lighter(BLOCK_COLOR))
+            cv2.polylines(canvas, [_pixels(corners)], True, BLOCK_COLOR, OUTLINE_PX)
     return cv2.resize(canvas, (FRAME_SIZE_PX, FRAME_SIZE_PX))
 
 

@@ -24,5 +24,8 @@ DOMAIN = Domain(
     cost=task.cost,
     planner=settings.PLANNER,
     budget_per_offset=settings.BUDGET_PER_OFFSET,
+    goal_distances=task.GOAL_DISTANCES,
+    goal_costs=task.GOAL_COSTS,
+    planners=settings.PLANNERS,
     variant=scene.of_links,
 )

@@ -35,5 +35,28 @@ def cost(states: Any, goal: Any) -> Any:
     return ((states[..., -1, FINGER] - goal[FINGER]) ** 2).sum(-1) ** 0.5
 
 
+def finger_distance(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """The fingertip's distance from its goal, in success radii."""
+    return finger_m(state, goal) / SUCCESS_M
+
+
+def qpos_distance(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """The largest of the joints' differences, in success angles."""
+    return q_rad(state, goal) / SUCCESS_RAD
+
+
+def finger_cost(states: Any, goal: Any) -> Any:
+    """The least distance from its goal that the fingertip ever has, in success radii."""
+    return (((states - goal)[..., FINGER] ** 2).sum(-1) ** 0.5).min(-1) / SUCCESS_M
+
+
+def qpos_cost(states: Any, goal: Any) -> Any:
+    """The least that the joints ever lack of their goals, all together and in success angles."""
+    joints = slice(0, (states.shape[-1] - 2) // 2)
+    return (((states - goal)[..., joints] ** 2).sum(-1) ** 0.5).min(-1) / SUCCESS_RAD
+
+
 METRICS = {"finger_match": finger_match, "qpos_match": qpos_match}
 QUANTITIES = {"finger_m": finger_m, "q_rad": q_rad}
+GOAL_DISTANCES = {"finger_match": finger_distance, "qpos_match": qpos_distance}
+GOAL_COSTS = {"finger_match": finger_cost, "qpos_match": qpos_cost}

@@ -24,4 +24,7 @@ DOMAIN = Domain(
     cost=task.cost,
     planner=settings.PLANNER,
     budget_per_offset=settings.BUDGET_PER_OFFSET,
+    goal_distances=task.GOAL_DISTANCES,
+    goal_costs=task.GOAL_COSTS,
+    planners=settings.PLANNERS,
 )

@@ -33,4 +33,7 @@ def door_expert(simulator: TwoRoom, rng: np.random.Generator) -> Policy:
 
 def _waypoint(position: np.ndarray, goal: np.ndarray, simulator: TwoRoom) -> np.ndarray:
     between = [place for place in walls(simulator.constants) if (position[0] < place[0]) != (goal[0] < place[0])]
-    return np.array(min(between, key=lambda place: abs(place[0] - position[0]))) if between else goal
+    if not between:
+        return goal
+    wall, doors = min(between, key=lambda place: abs(place[0] - position[0]))
+    return np.array([wall, min(doors, key=lambda door: abs(door - position[1]))])

@@ -18,10 +18,11 @@ def objects(constants: TwoRoomConstants) -> tuple[SceneObject, ...]:
     ]
     solid = Geometry(half_sizes=(constants.wall_thickness / 2, inner_half))
     gap = Geometry(half_sizes=(constants.wall_thickness / 2, constants.door_half_width))
-    for number, (wall, door) in enumerate(walls(constants)):
+    for number, (wall, doors) in enumerate(walls(constants)):
         which = f"_{number + 1}" if number else ""
         parts.append(SceneObject(name=f"wall{which}", kind="wall", fixed=True, pose=Pose(x=wall, y=middle), geometry=solid))
-        parts.append(SceneObject(name=f"door{which}", kind="door", fixed=True, pose=Pose(x=wall, y=door), geometry=gap))
+        for name, door in zip((f"door{which}", f"other_door{which}"), doors, strict=False):
+            parts.append(SceneObject(name=name, kind="door", fixed=True, pose=Pose(x=wall, y=door), geometry=gap))
     return tuple(parts)
 
 

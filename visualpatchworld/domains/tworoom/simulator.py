@@ -32,6 +32,7 @@ class TwoRoomConstants(Constants):
     border: float = constant(14.0, "px", "width of the border", low=2.0, high=60.0)
     wall: Literal["door", "none"] = constant("door", "", "walls with a door each, or no wall at all")
     rooms: int = constant(2, "", "rooms, with a wall between any two; every second door is at the other end", low=2, high=3)
+    second_door: float = constant(0.0, "px", "y of a second door's centre in every wall; 0 for none", low=0.0, high=204.0)
     transport: Literal["linear", "cubic"] = constant("linear", "", "distance grows with the action, or with its cube")
 
 
@@ -89,13 +90,14 @@ def sample_position(constants: TwoRoomConstants, rng: np.random.Generator) -> np
             return position
 
 
-def walls(constants: TwoRoomConstants) -> list[tuple[float, float]]:
-    """The x of every wall and the y of its door's centre."""
+def walls(constants: TwoRoomConstants) -> list[tuple[float, tuple[float, ...]]]:
+    """The x of every wall and the y of its doors' centres."""
     if constants.wall == "none":
         return []
     inner = SIZE_PX - 2 * constants.border
-    doors = (constants.door_center, SIZE_PX - constants.door_center)
-    return [(constants.border + inner * k / constants.rooms, doors[(k - 1) % 2]) for k in range(1, constants.rooms)]
+    first = (constants.door_center, SIZE_PX - constants.door_center)
+    second = (constants.second_door,) if constants.second_door else ()
+    return [(constants.border + inner * k / constants.rooms, (first[(k - 1) % 2], *second)) for k in range(1, constants.rooms)]
 
 
 def move(position: Float[np.ndarray, "K 2"], action: Float[np.ndarray, "K 2"], constants: TwoRoomConstants) -> Float[np.ndarray, "K 2"]:
@@ -105,8 +107,8 @@ def move(position: Float[np.ndarray, "K 2"], action: Float[np.ndarray, "K 2"], c
     low = constants.border + constants.radius
     moved = np.clip(moved, low, SIZE_PX - low, dtype=np.float32)
     reach = constants.wall_thickness / 2 + constants.radius
-    for wall, door in walls(constants):
-        beside_door = np.abs(moved[:, 1] - door) > constants.door_half_width + DOOR_MARGIN_PX
+    for wall, doors in walls(constants):
+        beside_door = _beside(moved[:, 1], doors, constants.door_half_width + DOOR_MARGIN_PX)
         from_left = position[:, 0] < wall
         stopped_left = from_left & beside_door & (moved[:, 0] > wall - reach)
         stopped_right = ~from_left & beside_door & (moved[:, 0] < wall + reach)
@@ -114,6 +116,11 @@ def move(position: Float[np.ndarray, "K 2"], action: Float[np.ndarray, "K 2"], c
         x = np.where(stopped_right, wall + reach + PUSH_BACK_PX, x)
         moved = np.stack([x, moved[:, 1]], axis=1).astype(np.float32)
     return moved
+
+
+def _beside(y: np.ndarray, doors: tuple[float, ...], half_width: float) -> np.ndarray:
+    """Where nothing of any door is."""
+    return np.all([np.abs(y - door) > half_width for door in doors], axis=0)
 
 
 def paint(position: Float[np.ndarray, " 2"], constants: TwoRoomConstants) -> UInt8[np.ndarray, "224 224 3"]:
@@ -132,8 +139,8 @@ def _lines(constants: TwoRoomConstants) -> np.ndarray:
     low, high = constants.border, SIZE_PX - constants.border
     on_border = ((pixels >= low - LINE_PX) & (pixels < low)) | ((pixels >= high) & (pixels < high + LINE_PX))
     lines = on_border[:, None] | on_border[None, :]
-    for wall, door in walls(constants):
+    for wall, doors in walls(constants):
         on_wall = np.abs(pixels - wall) <= constants.wall_thickness / 2
-        beside_door = np.abs(pixels - door) > constants.door_half_width
+        beside_door = _beside(pixels, doors, constants.door_half_width)
         lines = lines | (beside_door[:, None] & on_wall[None, :])
     return lines

@@ -7,7 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from visualpatchworld.laws.form import Body, Family, Form, Hidden, Line, Shape, Use
-from visualpatchworld.laws.grip import close_fingers, fall, fingers_around, go_along, go_to_target, hold, lag_behind_target
+from visualpatchworld.laws.grip import (
+    close_fingers,
+    fall,
+    fall_onto,
+    fingers_around,
+    go_along,
+    go_to_target,
+    hold,
+    hold_above,
+    lag_behind_target,
+    lowest_above,
+)
 from visualpatchworld.laws.probe import Probe
 from visualpatchworld.laws.scene import Scene
 from visualpatchworld.laws.vector import rotate
@@ -27,6 +38,10 @@ def hand(scene: Scene) -> Family | None:
     me = gripper.name
     inner = tuple(f"{me}_{part}" for part in ("out", "spin", "lift", "wrist"))
     close = Use(close_fingers, "closing", ("closing", "action[4]"), me)
+    halves = {
+        item.name: Shape(f"{item.name}_half".upper(), _half(item), scene.length_unit, f"half of the {item.name}'s height")
+        for item in blocks
+    }
 
     def build(choices: Mapping[str, str]) -> Form:
         gripped, falls = choices["object"] == "gripped", choices["object"] == "gripped" and choices["release"] == "falls"
@@ -40,9 +55,10 @@ def hand(scene: Scene) -> Family | None:
         else:
             once.append(Use(go_to_target, "hand", ("hand", "action"), me))
         last: list[Use | Line] = [close]
+        stacks = falls and choices.get("blocks") == "stack"
         for block in blocks:
             name, around, sinks = block.name, f"{block.name}_around", f"{block.name}_fall"
-            half = {"half": Shape(f"{name}_half".upper(), _half(block), scene.length_unit, f"half of the {name}'s height")}
+            half, pulls = {"half": halves[name]}, {"fall": "BLOCKS_FALL" if len(blocks) > 1 else f"{name}_fall".upper()}
             pose = scene.fields(block, *POSE)
             bodies.append(Body(name, (*pose, sinks) if falls else pose))
             if choices["object"] == "coupled":
@@ -52,19 +68,35 @@ def hand(scene: Scene) -> Family | None:
                 hidden += [Hidden(sinks, f"{scene.length_unit} per step")] if falls else []
                 hidden.append(Hidden(around, f"0 as soon as the {name} is known not to be between the fingers", 1.0))
                 once.append(Use(fingers_around, around, (around, "before", name, "closing"), me, shapes=half))
-                last.append(
-                    Use(fall, "released", (name,), names={"fall": f"{name}_fall".upper()}, shapes=half) if falls else Line("released", name)
-                )
-                last.append(Use(hold, f"{name}, closing", (around, "before", "hand", "closing", name, "released"), me, shapes=half))
+                held = (around, "before", "hand", "closing", name, "released")
+                if stacks:
+                    last += _stack(block, blocks, halves)
+                    last.append(Use(fall_onto, "released", (name, "lowest"), names=pulls))
+                    last.append(Use(hold_above, f"{name}, closing", (*held, "lowest"), me))
+                else:
+                    last.append(Use(fall, "released", (name,), names=pulls, shapes=half) if falls else Line("released", name))
+                    last.append(Use(hold, f"{name}, closing", held, me, shapes=half))
         title = f"{choices['effector']} hand, {choices['object']} block"
-        title += f" that {choices['release']} when it is let go." if gripped else "."
+        title += f" that {choices['release']} when it is let go" if gripped else ""
+        title += ", onto another if there is one below." if stacks else "."
         return Form(
             choices, title, scene.units, tuple(bodies), tuple(once), (), tuple(last), tuple(hidden),
             length_unit=scene.length_unit, size=scene.size,
         )  # fmt: skip
 
     axes = {"object": ("free", "coupled", "gripped"), "effector": ("direct", "lagged"), "release": ("floats", "falls")}
+    if len(blocks) > 1:
+        axes["blocks"] = ("pass", "stack")
     return Family(axes, build, probes_of(scene, gripper, blocks))
+
+
+def _stack(block: SceneObject, blocks: Sequence[SceneObject], halves: Mapping[str, Shape]) -> list[Use | Line]:
+    """How low a block can be, above the others."""
+    found: list[Use | Line] = [Line("lowest", halves[block.name].name)]
+    for other in (item for item in blocks if item is not block):
+        shapes = {"half": halves[block.name], "other_half": halves[other.name]}
+        found.append(Use(lowest_above, "lowest", ("lowest", block.name, other.name), shapes=shapes))
+    return found
 
 
 def _half(block: SceneObject) -> float:
@@ -95,6 +127,13 @@ def probes_of(scene: Scene, gripper: SceneObject, blocks: Sequence[SceneObject])
         runs += [_come_down(table, rng, i, towards=part) for i, part in enumerate(OFF_MIDDLE)]
         runs += [_grip(table, rng, f"above its middle {i + 1}", above=part) for i, part in enumerate(OFF_MIDDLE)]
         runs += [_drop(table, rng, i) for i in range(3)]
+        for block in blocks if len(blocks) > 1 else ():
+            others = [item for item in blocks if item is not block]
+            table = Table(scene, gripper, [block, *others])
+            runs += [_pick_up(table, rng, i, f"pick up {block.name}") for i in range(2)]
+            runs += [
+                _let_go_above(table, rng, f"let go of {block.name} above {other.name} {i + 1}", other) for other in others for i in range(3)
+            ]
         return tuple(runs)
 
     return probes
@@ -130,9 +169,17 @@ class Table:
         return middle + rng.uniform(-1, 1, 2) * NEAR_MIDDLE * half
 
     def start(
-        self, hand: np.ndarray, height: float, yaw: float, block: np.ndarray, *, closing: float = 0.0, held: bool = False
+        self,
+        hand: np.ndarray,
+        height: float,
+        yaw: float,
+        block: np.ndarray,
+        *,
+        closing: float = 0.0,
+        held: bool = False,
+        below: str = "",
     ) -> np.ndarray:
-        """The hand at a height, the block on its support and turned like the hand, or in the fingers."""
+        """The hand at a height, the block on its support and turned like the hand, or in the fingers; another one may lie below it."""
         numbers = dict(zip(self._scene.fields(self._gripper, *POSE), (*hand.tolist(), height, yaw), strict=True))
         numbers |= dict(
             zip(self._scene.fields(self._gripper, "attributes.opening", "attributes.contact"), (closing, float(held)), strict=False)
@@ -141,6 +188,9 @@ class Table:
         z = height if held else self.half
         numbers |= dict(zip(self._scene.fields(first, *POSE), (*block.tolist(), z, yaw), strict=True))
         for i, other in enumerate(others):
+            if other.name == below:
+                numbers |= dict(zip(self._scene.fields(other, *POSE), (*block.tolist(), self.half, yaw), strict=True))
+                continue
             side = -1.0 if (block[1] + hand[1]) / 2 > (self._low[1] + self._high[1]) / 2 else 1.0
             y = (self._low[1] + self._high[1]) / 2 + side * (self._high[1] - self._low[1]) * (0.5 - 0.1 * i)
             numbers |= dict(zip(self._scene.fields(other, *POSE), (self._low[0], y, self.half, 0.0), strict=True))
@@ -174,13 +224,13 @@ def _pass(table: Table, rng: np.random.Generator, number: int) -> Probe:
     return Probe(f"pass the block {number + 1}", "object", start, actions)
 
 
-def _pick_up(table: Table, rng: np.random.Generator, number: int) -> Probe:
+def _pick_up(table: Table, rng: np.random.Generator, number: int, name: str = "pick up") -> Probe:
     """Close the fingers around the block, lift it, carry it sideways."""
     block, yaw = table.spot(rng), rng.uniform(-1, 1)
     carry = np.array([*rng.uniform(0.2, 0.5, 2) * rng.choice([-1, 1], 2), 0.1, rng.uniform(-0.3, 0.3), CLOSE])
     actions = _phases((5, [0, 0, 0, 0, CLOSE]), (6, [0, 0, 0.5, 0, CLOSE]), (5, carry))
     hand = block + rng.uniform(-0.2, 0.2, 2) * table.half
-    return Probe(f"pick up {number + 1}", "object", table.start(hand, table.lowest, yaw, block), actions)
+    return Probe(f"{name} {number + 1}", "object", table.start(hand, table.lowest, yaw, block), actions)
 
 
 def _grip(table: Table, rng: np.random.Generator, name: str, beside: float = 0.0, above: float = 0.0) -> Probe:
@@ -206,6 +256,14 @@ def _drop(table: Table, rng: np.random.Generator, number: int) -> Probe:
     actions = _phases((3, [0, 0, 0, 0, CLOSE]), (13, [0, 0, 0, 0, OPEN]))
     start = table.start(place, table.height(rng.uniform(*CARRYING)), yaw, place, closing=0.5, held=True)
     return Probe(f"let go in the air {number + 1}", "release", start, actions)
+
+
+def _let_go_above(table: Table, rng: np.random.Generator, name: str, other: SceneObject) -> Probe:
+    """Hold the block above another, open the fingers and rise: does it come to lie on that?"""
+    place, yaw = table.spot(rng), rng.uniform(-1, 1)
+    actions = _phases((3, [0, 0, 0, 0, CLOSE]), (6, [0, 0, 0, 0, OPEN]), (7, [0, 0, 0.4, 0, OPEN]))
+    height = table.height(0.0) + table.half * rng.uniform(3.5, 5.0)
+    return Probe(name, "blocks", table.start(place, height, yaw, place, closing=0.5, held=True, below=other.name), actions)
 
 
 def _phases(*phases: tuple[int, object]) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -23,6 +25,15 @@ from visualpatchworld.laws.contact import (
 )
 from visualpatchworld.laws.drive import aim, glide, halt, pull, set_off, shift
 from visualpatchworld.laws.form import Body, Family, Form, Hidden, Line, Shape, Use
+from visualpatchworld.laws.meeting import (
+    meet,
+    meet_round,
+    meet_when_round,
+    push_all_roughly,
+    push_all_smoothly,
+    with_undoing,
+    without_undoing,
+)
 from visualpatchworld.laws.probe import Probe
 from visualpatchworld.laws.rules.moving import agent_of
 from visualpatchworld.laws.scene import Scene
@@ -31,12 +42,13 @@ from visualpatchworld.scene.schema import Pose, SceneObject
 
 Polygon = tuple[tuple[float, float], ...]
 REST = "(0.0, 0.0, 0.0)"
+NOBODY: Mapping[str, Sequence[float]] = MappingProxyType({})
 
 
 def pushing(scene: Scene) -> Family | None:
     """A disc with a velocity is drawn to a target or goes there directly; bodies with an outline are pushed, or not."""
     agent = agent_of(scene)
-    blocks = pushable(scene)
+    blocks = sorted(pushable(scene), key=lambda block: not block.geometry.polygons)  # round ones last
     if agent is None or not blocks or scene.action_dim != 2:
         return None
     fields = scene.fields(agent, "pose.x", "pose.y", "velocity.x", "velocity.y")
@@ -50,6 +62,10 @@ def pushing(scene: Scene) -> Family | None:
         found, hidden = [Body(me, fields)], []
         for block in blocks:
             pose = scene.fields(block, "pose.x", "pose.y", "pose.angle")
+            seen = scene.fields(block, "velocity.x", "velocity.y", "velocity.spin")
+            if keep_motion and len(seen) == 3:
+                found.append(Body(block.name, (*pose, *seen)))
+                continue
             unseen = tuple(f"{block.name}_{part}" for part in ("vx", "vy", "spin")) if keep_motion else ()
             found.append(Body(block.name, (*pose, *unseen)))
             docs = (f"{scene.length_unit}/s, of the centre of mass; not observed", "", "rad/s")
@@ -58,11 +74,14 @@ def pushing(scene: Scene) -> Family | None:
 
     def build(choices: Mapping[str, str]) -> Form:
         frozen, keep_motion = choices["block"] == "frozen", choices["response"] == "inertial" and choices["block"] != "frozen"
-        push = push_roughly if choices["contact"] == "rough" else push_smoothly
-        direct = choices["drive"] == "direct"
+        rough, direct = choices["contact"] == "rough", choices["drive"] == "direct"
+        gives = "pushed_{0}" if direct else "{0}"
         yields: list[Use | Line] = []
-        for block in () if frozen else blocks:
-            yields += _yield(scene, agent, block, push, keep_motion=keep_motion, gives=f"pushed_{block.name}" if direct else block.name)
+        if not frozen and choices.get("blocks") == "meet":
+            yields += _yield_together(scene, agent, blocks, rough=rough, keep_motion=keep_motion, gives=gives)
+        elif not frozen:
+            for block in blocks:
+                yields += _yield(scene, agent, block, blocks, rough=rough, keep_motion=keep_motion, gives=gives.format(block.name))
         if direct:
             # Each block follows once the disc has moved; what the last physics step would have made of it is forgotten.
             moved = () if frozen else blocks
@@ -74,6 +93,8 @@ def pushing(scene: Scene) -> Family | None:
             once, often, last = (target,), (*yields, Use(pull, me, (me, "target", "dt"), of=me)), ()
         drawn, hidden = bodies(keep_motion=keep_motion)
         what = "frozen block" if frozen else f"{choices['response']} block, rigid {choices['contact']} contact"
+        if len(blocks) > 1:
+            what = what.replace("block", "blocks") + (", each with every other" if choices["blocks"] == "meet" and not frozen else "")
         return Form(choices, f"{choices['drive']} {me}, {what}.", scene.units, drawn, once, often, last, hidden, **common)
 
     def template(name: str, title: str, near: bool) -> Form:
@@ -89,12 +110,14 @@ def pushing(scene: Scene) -> Family | None:
             shifts.append(Use(law, block.name, (block.name, "before", me), of=block.name, shapes=shapes))
         return Form({"form": name}, title, scene.units, bodies(keep_motion=False)[0], tuple(shifts), **common)
 
+    among = {"blocks": ("pass", "meet")} if len(blocks) > 1 else {}
     return Family(
         {
             "drive": ("direct", "PD"),
             "block": ("frozen", "pushed"),
             "response": ("quasi-static", "inertial"),
             "contact": ("smooth", "rough"),
+            **among,
         },
         build,
         probes_of(scene, agent, blocks),
@@ -113,33 +136,113 @@ def pushable(scene: Scene) -> tuple[SceneObject, ...]:
     )
 
 
-def _yield(scene: Scene, agent: SceneObject, block: SceneObject, push, *, keep_motion: bool, gives: str) -> list[Use | Line]:
-    """The laws by which a block yields to what touches it, in a physics step."""
+def _touches(scene: Scene, agent: SceneObject, block: SceneObject, contacts: str) -> list[Use | Line]:
+    """The laws by which a block touches the disc and the walls."""
     name, unit = block.name, scene.length_unit
-    names = {"center": (f"{name}_center_x".upper(), f"{name}_center_y".upper())}
     planes = Shape("WALLS", planes_of(scene), unit, "normal into the room and offset of each wall")
     radius = Shape(f"{agent.name}_radius".upper(), agent.geometry.radius or 0.0, unit, f"radius of the {agent.name}")
     if block.geometry.polygons:
-        polygons = Shape(f"{name}_parts".upper(), parts_of(block), unit, f"convex parts of the {name}, in its own frame")
         hull = Shape(f"{name}_hull".upper(), hull_of(block), unit, "corners of its convex hull")
-        touch = Use(touch_disc, "contacts", (name, agent.name), shapes={"polygons": polygons, "radius": radius})
-        stop = Use(touch_planes, "contacts", ("contacts", name), shapes={"hull": hull, "planes": planes})
+        touch = Use(touch_disc, contacts, (name, agent.name), shapes={"polygons": _outline(scene, block), "radius": radius})
+        stop = Use(touch_planes, contacts, (contacts, name), shapes={"hull": hull, "planes": planes})
     else:
-        own = Shape(f"{name}_radius".upper(), block.geometry.radius, unit, f"radius of the {name}")
-        touch = Use(touch_disc_when_round, "contacts", (name, agent.name), shapes={"own_radius": own, "radius": radius})
-        stop = Use(touch_planes_when_round, "contacts", ("contacts", name), shapes={"own_radius": own, "planes": planes})
-    laws: list[Use | Line] = [touch, stop] if planes.value else [touch]
+        own = {"own_radius": _outline(scene, block)}
+        touch = Use(touch_disc_when_round, contacts, (name, agent.name), shapes={**own, "radius": radius})
+        stop = Use(touch_planes_when_round, contacts, (contacts, name), shapes={**own, "planes": planes})
+    return [touch, stop] if planes.value else [touch]
+
+
+def _outline(scene: Scene, block: SceneObject) -> Shape:
+    """The convex parts of a block, or the radius of a round one."""
+    name, unit = block.name, scene.length_unit
+    if block.geometry.polygons:
+        return Shape(f"{name}_parts".upper(), parts_of(block), unit, f"convex parts of the {name}, in its own frame")
+    return Shape(f"{name}_radius".upper(), block.geometry.radius, unit, f"radius of the {name}")
+
+
+def _names(block: SceneObject, blocks: Sequence[SceneObject]) -> dict[str, str | tuple[str, ...]]:
+    """The names of a block's constants; what belongs to contacts is the same for all blocks."""
+    own: dict[str, str | tuple[str, ...]] = {"center": (f"{block.name}_center_x".upper(), f"{block.name}_center_y".upper())}
+    return own | ({part: f"contact_{part}".upper() for part in ("recovery", "slop", "friction")} if len(blocks) > 1 else {})
+
+
+def _yield(
+    scene: Scene, agent: SceneObject, block: SceneObject, blocks: Sequence[SceneObject], *, rough: bool, keep_motion: bool, gives: str
+) -> list[Use | Line]:
+    """The laws by which a block yields to what touches it, in a physics step."""
+    name, names = block.name, _names(block, blocks)
+    push = push_roughly if rough else push_smoothly
+    laws = _touches(scene, agent, block, "contacts")
     if keep_motion:
         laws.append(Use(coast, "motion", (name, "dt"), name))
         laws.append(Use(push, "motion", ("contacts", "motion"), name, names))
-        laws.append(Use(undoing, "overlaps", ("contacts",), name))
+        laws.append(Use(undoing, "overlaps", ("contacts",), name, names))
         laws.append(Use(push, "undone", ("overlaps", REST), name, names))
         laws.append(Use(move_on, gives, (name, "motion", "undone", "dt"), name, names))
     else:
-        laws.append(Use(yielding, "contacts", ("contacts",), name))
+        laws.append(Use(yielding, "contacts", ("contacts",), name, names))
         laws.append(Use(push, "motion", ("contacts", REST), name, names))
         laws.append(Use(move, gives, (name, "motion", "dt"), name, names))
     return laws
+
+
+def _yield_together(
+    scene: Scene, agent: SceneObject, blocks: Sequence[SceneObject], *, rough: bool, keep_motion: bool, gives: str
+) -> list[Use | Line]:
+    """The laws by which blocks yield to what touches them and to each other, in a physics step."""
+    names = [_names(block, blocks) for block in blocks]
+    of_all = names[0] | {
+        "mass": tuple(f"{block.name}_mass".upper() for block in blocks[1:]),
+        "inertia": tuple(f"{block.name}_inertia".upper() for block in blocks),
+        "center": tuple(part for own in names for part in own["center"]),
+    }
+    push = push_all_roughly if rough else push_all_smoothly
+
+    def each(text: str) -> str:
+        return "(" + ", ".join(text.format(block.name) for block in blocks) + ")"
+
+    laws: list[Use | Line] = []
+    for block in blocks:
+        laws += _touches(scene, agent, block, f"{block.name}_contacts")
+    pairs, meetings = list(itertools.combinations(range(len(blocks)), 2)), []
+    for i, j in pairs:
+        which = "meetings" if len(pairs) == 1 else f"meetings_{i}_{j}"
+        meetings.append(f"({i}, {j}, {which})")
+        laws.append(_meet(scene, blocks[i], blocks[j], which))
+    met = "(" + ", ".join(meetings) + ",)"
+    motions = each("{0}_motion")[1:-1]
+
+    def undo(law, contacts: str) -> list[Use | Line]:
+        found: list[Use | Line] = [Use(law, contacts.format(block.name), (f"{block.name}_contacts",), "", names[0]) for block in blocks]
+        found += [Use(with_undoing, meeting, (meeting,), "", names[0]) for meeting in (part.split()[-1][:-1] for part in meetings)]
+        return found
+
+    if keep_motion:
+        laws += [Use(coast, f"{block.name}_motion", (block.name, "dt"), block.name) for block in blocks]
+        laws += [Use(without_undoing, f"resting_{meeting}", (meeting,)) for meeting in (part.split()[-1][:-1] for part in meetings)]
+        laws.append(Use(push, motions, (each("{0}_contacts"), met.replace("meetings", "resting_meetings"), each("{0}_motion")), "", of_all))
+        laws += undo(undoing, "{0}_overlaps")
+        laws.append(Use(push, each("{0}_undone")[1:-1], (each("{0}_overlaps"), met, each(REST)), "", of_all))
+        for block, own in zip(blocks, names, strict=True):
+            moved = (block.name, f"{block.name}_motion", f"{block.name}_undone", "dt")
+            laws.append(Use(move_on, gives.format(block.name), moved, block.name, own))
+    else:
+        laws += undo(yielding, "{0}_contacts")
+        laws.append(Use(push, motions, (each("{0}_contacts"), met, each(REST)), "", of_all))
+        for block, own in zip(blocks, names, strict=True):
+            laws.append(Use(move, gives.format(block.name), (block.name, f"{block.name}_motion", "dt"), block.name, own))
+    return laws
+
+
+def _meet(scene: Scene, block: SceneObject, other: SceneObject, gives: str) -> Use:
+    """Where two blocks touch; of a round one and another, the round one is the second."""
+    own, others = _outline(scene, block), _outline(scene, other)
+    bodies = (block.name, other.name)
+    if block.geometry.polygons and other.geometry.polygons:
+        return Use(meet, gives, bodies, shapes={"polygons": own, "other_polygons": others})
+    if block.geometry.polygons:
+        return Use(meet_round, gives, bodies, shapes={"polygons": own, "other_radius": others})
+    return Use(meet_when_round, gives, bodies, shapes={"radius": own, "other_radius": others})
 
 
 def _renamed(blocks: Sequence[SceneObject], gives: str, takes: str) -> list[Line]:
@@ -197,6 +300,8 @@ def probes_of(scene: Scene, agent: SceneObject, blocks: Sequence[SceneObject]) -
             runs += [_push(table, rng, f"{name} {i + 1}") for i in range(5)]
             runs += [_release(table, rng, f"{name} and let go {i + 1}") for i in range(3)]
             runs += [_rub(table, rng, f"{name} aslant {i + 1}") for i in range(2)]
+            for other in (item for item in blocks if item is not block):
+                runs += [_shove(table, rng, other, f"push {block.name} into {other.name} {i + 1}") for i in range(4)]
         return tuple(runs)
 
     return probes
@@ -240,13 +345,27 @@ class Table:
                 return np.array([x, y])
         raise AssertionError("twice the block's reach away from it there is always room")
 
-    def start(self, agent: np.ndarray, block: np.ndarray, angle: float) -> np.ndarray:
+    def behind(self, block: np.ndarray, angle: float, other: SceneObject, turn: float, aside: np.ndarray, heading: float) -> np.ndarray:
+        """The first free place for another block beyond this one."""
+        posed = self.block.model_copy(update={"pose": Pose(x=block[0], y=block[1], angle=angle)})
+        reach = float(np.linalg.norm(corners_of(other), axis=1).max())
+        for distance in np.linspace(0.0, 2.0, 200) * (self.extent + reach):
+            x, y = aside + distance * unit(heading)
+            if gap(other.model_copy(update={"pose": Pose(x=x, y=y, angle=turn)}), posed) > CLEARANCE * self.extent:
+                return np.array([x, y])
+        raise AssertionError("twice the blocks' reach away there is always room")
+
+    def start(self, agent: np.ndarray, block: np.ndarray, angle: float, placed: Mapping[str, Sequence[float]] = NOBODY) -> np.ndarray:
         """All at rest there; blocks that take no part lie in the corner that is farthest from disc and block."""
         numbers = dict(zip(self._scene.fields(self.agent, "pose.x", "pose.y"), agent.tolist(), strict=True))
         pose = ("pose.x", "pose.y", "pose.angle")
         numbers |= dict(zip(self._scene.fields(self.block, *pose), (*block.tolist(), angle), strict=True))
         taken = [agent, block]
         for other in self._others:
+            if other.name in placed:
+                taken.append(np.array(placed[other.name][:2]))
+                numbers |= dict(zip(self._scene.fields(other, *pose), placed[other.name], strict=True))
+                continue
             room = self.room_half - 1.1 * float(np.linalg.norm(corners_of(other), axis=1).max())
             places = [self.room_middle + np.array(side) * room for side in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
             place = max(places, key=lambda spot: min(float(np.linalg.norm(spot - thing)) for thing in taken))
@@ -294,6 +413,20 @@ def _rub(table: Table, rng: np.random.Generator, name: str) -> Probe:
     slanted = heading + rng.choice([-1, 1]) * rng.uniform(0.5, 0.8)
     actions = np.concatenate([np.tile(PUSH_STRENGTH * unit(slanted), (PUSH_STEPS, 1)), np.zeros((STEPS - PUSH_STEPS, 2))])
     return Probe(name, "contact", table.start(start, block, angle), actions)
+
+
+def _shove(table: Table, rng: np.random.Generator, other: SceneObject, name: str) -> Probe:
+    """Into the block with another one behind it, and then along: does that yield, too?"""
+    heading = rng.uniform(0, 2 * np.pi)
+    block, angle = table.before_push(rng, heading)
+    middle, turn = table.middle(block, angle), float(rng.uniform(0, 2 * np.pi))
+    aside = middle + rng.uniform(-0.3, 0.3) * table.extent * unit(heading + np.pi / 2)
+    place = table.behind(block, angle, other, turn, aside, heading)
+    start = table.beside(block, angle, middle, heading)
+    side = rng.choice([-1, 1]) * np.pi / 2
+    actions = np.concatenate([np.tile(unit(heading), (PUSH_STEPS, 1)), np.tile(unit(heading + side), (STEPS - PUSH_STEPS, 1))])
+    actions = rng.uniform(0.5, 0.8) * PUSH_STRENGTH * actions + rng.normal(0, 0.05, (STEPS, 2))
+    return Probe(name, "blocks", table.start(start, block, angle, {other.name: (*place.tolist(), turn)}), actions)
 
 
 def corners_of(block: SceneObject) -> np.ndarray:

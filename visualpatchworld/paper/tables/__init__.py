@@ -8,6 +8,7 @@ from visualpatchworld.errors import UnknownName
 from visualpatchworld.paper.results import Results
 from visualpatchworld.paper.table import Quoted, Table, load_quoted
 from visualpatchworld.paper.tables.analyses import cases_table, landscape_table, perception_table, smoothness_table
+from visualpatchworld.paper.tables.goals import edited_table, goals_table
 from visualpatchworld.paper.tables.planning import (
     hybrid_cost_table,
     ladder_table,
@@ -23,7 +24,9 @@ KINDS: Mapping[str, Callable[[Results, Quoted], Table]] = {
     "ablation": ablation_table,
     "cases": cases_table,
     "cwmb": cwmb_table,
+    "edited": edited_table,
     "envs": envs_table,
+    "goals": goals_table,
     "hybrid_cost": hybrid_cost_table,
     "induction": induction_table,
     "ladder": ladder_table,

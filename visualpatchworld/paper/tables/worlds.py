@@ -26,7 +26,7 @@ def worlds_table(results: Results, quoted: Quoted) -> Table:
             Column("form", words=True),
             Column("verdict", words=True),
             *map(Column, ("lines", "constants", "env steps", "CPU s", "1 step", "25 steps", "networks", "PySINDy")),
-            *map(Column, ("return", "random", "zero", "solved at (quoted)")),
+            *map(Column, ("return", "random", "zero", "true world", "solved at (quoted)")),
             Column("with little data (quoted)", words=True),
         ),
         sections=(Section("Measured, with published figures in columns of their own", tuple(rows)),),
@@ -40,9 +40,11 @@ def _worlds_row(line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted
     told = quoted.row(name=name)
     title = words(f"{name}, seed {line['seed']}" if several else name)
     published = (quote(told.get("solved")), quote(told.get("told", MISSING)))
-    earned = [figure(plan.get(key), 3) for key in ("return_mean", "random_return", "zero_return")]
+    earned = [figure(plan.get(key), 3) for key in ("return_mean", "random_return", "zero_return", "true_world_return")]
     if plan.get("return_std") is not None:
         earned[0] = figure(plan["return_mean"], 3, detail=f"+- {plan['return_std']:.2g}, n = {plan['n']}")
+    if plan.get("true_world_n"):
+        earned[3] = figure(plan["true_world_return"], 3, detail=f"n = {plan['true_world_n']}")
     if not line["ok"]:
         return (title, words(MISSING), words("failed"), *[Entry(MISSING)] * 8, *earned, *published)
     horizon = line["horizon"]
@@ -69,6 +71,8 @@ def _notes(lines: Sequence[Mapping[str, Any]], plans: Mapping[Any, Any], quoted:
         "Networks (five of 2 x 64, predicting changes) and PySINDy (discrete time, control, polynomials of second degree and sines) "
         "learned from the very transitions of the search; their errors after 25 steps.",
     ]
+    if any(plan.get("true_world_n") for plan in plans.values()):
+        notes.append("True world: the same planner in copies of the world itself, in as many episodes as the time allowed; none where '-'.")
     if held:
         notes.append(f"Between {held[0]} and {held[-1]} episodes judge.")
     short = [line for line in lines if line["ok"] and line["horizon"] < 25]

@@ -1,0 +1,183 @@
+"""Long, other and precise goals: every row of the table `goals`, task by task; run it again to go on where it stopped.
+
+Usage: python benchmarks/goals.py [DOMAIN ...] [--seeds 42-46] [--tasks 50] [--rows 25,50,100,150,other,25x0.1] [--workers 1]
+       python benchmarks/goals.py pusht --traces pusht=demos.h5 --planners default,paper
+
+Episodes are collected to runs/goals/traces (or where --traces says), programs come from programs/SOURCE; outcomes go to results/goals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+EPISODES, SEED = 62, 1  # as `vpw bench` collects
+LEAST_STEPS = 200  # of an episode, so that goals can lie 150 steps ahead
+ROWS = "25,50,100,150,other,25x0.5,25x0.25,25x0.1,100x0.1"
+
+
+def main() -> None:
+    options = _options()
+    jobs = [
+        (name, row, planner, seed)
+        for seed in options.seeds
+        for name in options.domains
+        for row in options.rows
+        for planner in options.planners
+    ]
+    if options.workers == 1 or len(jobs) == 1:
+        for job in jobs:
+            _run(options, *job)
+        return
+    waiting, running, free = list(jobs), {}, list(range(options.workers))
+    cores = sorted(os.sched_getaffinity(0))
+    for name in options.domains:
+        _episodes(options, name)  # before the workers, who would all collect
+    while waiting or running:
+        while waiting and free:
+            lane, (name, row, planner, seed) = free.pop(), waiting.pop(0)
+            given = [
+                "--rows",
+                row,
+                "--planners",
+                planner,
+                "--seeds",
+                str(seed),
+                "--tasks",
+                str(options.tasks),
+                "--observe",
+                options.observe,
+            ]
+            given += [
+                "--score",
+                options.score,
+                "--results",
+                str(options.results),
+                "--programs",
+                str(options.programs),
+                "--cache",
+                str(options.cache),
+            ]
+            given += [part for pair in options.traces for part in ("--traces", pair)]
+            mine = cores[lane :: options.workers]
+            process = subprocess.Popen([sys.executable, __file__, name, *given], preexec_fn=lambda mine=mine: os.sched_setaffinity(0, mine))
+            running[process] = lane
+        time.sleep(0.2)
+        for process in [process for process in running if process.poll() is not None]:
+            free.append(running.pop(process))
+
+
+def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: int) -> None:
+    from visualpatchworld.cli._compute import keep_compiled
+    from visualpatchworld.domain import load_domain
+    from visualpatchworld.errors import VpwError
+    from visualpatchworld.paper.evaluation import Request, measure, measure_floors
+    from visualpatchworld.paper.goals import Goals
+    from visualpatchworld.paper.task import summarize
+    from visualpatchworld.program.program import load_program
+    from visualpatchworld.trace.read import read_traces
+
+    keep_compiled(all_cores=True)
+    domain, path = load_domain(name), _episodes(options, name)
+    where, _, scale = row.partition("x")
+    program = next(folder for folder in (options.programs / path.stem, options.programs / name) if folder.is_dir()) / "world_model.py"
+    for metric in domain.metrics:
+        request = Request(
+            domain=domain,
+            constants=domain.constants,
+            vary={},
+            method="engine" if options.score == "simulator" else "vpw",
+            program=None if options.score == "simulator" else load_program(program, domain.scene.state_space, domain.layout.action.width),
+            observe=options.observe,
+            score=options.score,
+            episodes=read_traces(path, domain).episodes,
+            source=path.stem,
+            count=options.tasks,
+            offset=0 if where == "other" else int(where),
+            seed=seed,
+            metric=metric,
+            planner_name=planner,
+            goals=Goals("other-episode" if where == "other" else "same-episode", float(scale or 1)),
+            brief=True,
+        )
+        told = f"{path.stem}, {row}, {metric}, {planner}, seed {seed}"
+        try:
+            floors = measure_floors(options.results, request)
+            outcomes = []
+            for outcome in measure(options.results, request):
+                outcomes.append(outcome)
+                done = sum(each.success for each in outcomes)
+                print(f"{told}: {done} of {len(outcomes)}", end="\r", file=sys.stderr, flush=True)
+        except VpwError as error:  # a row that these episodes cannot have
+            print(f"{told}: {error}", flush=True)
+            continue
+        summary = summarize(outcomes)
+        low, high = summary.ci95
+        seconds = summary.seconds_per_plan_median
+        print(
+            f"{told}: {summary.success:.1f} % of {summary.n} [{low:.0f}, {high:.0f}], floors {floors['zero'].success:.0f} and "
+            f"{floors['random'].success:.0f}, {summary.plans} plans" + ("" if seconds is None else f" of {seconds:.3f} s"),
+            flush=True,
+        )
+
+
+def _episodes(options: argparse.Namespace, name: str) -> Path:
+    """The file of a domain's episodes: given, or collected once with episodes that are long enough."""
+    from visualpatchworld.domain import load_domain
+    from visualpatchworld.trace.episode import collect
+    from visualpatchworld.trace.write import write_traces
+
+    given = dict(pair.partition("=")[::2] for pair in options.traces)
+    path = Path(given[name]) if name in given else options.cache / f"{name}.h5"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        domain = load_domain(name)
+        domain = dataclasses.replace(domain, episode_steps=max(domain.episode_steps, LEAST_STEPS))
+        print(f"collecting {EPISODES} episodes of {name} ...", file=sys.stderr)
+        episodes = collect(domain, domain.constants, episodes=EPISODES, seed=SEED)
+        write_traces(path, episodes, domain.layout, domain=name, constants=domain.constants, seed=SEED)
+    return path
+
+
+def _seeds(text: str) -> list[int]:
+    first, dash, last = text.partition("-")
+    return list(range(int(first), int(last) + 1)) if dash else [int(part) for part in text.split(",")]
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("domains", nargs="*", metavar="DOMAIN", help="all when none is named")
+    parser.add_argument("--seeds", type=_seeds, default=[42], metavar="42-46")
+    parser.add_argument("--tasks", type=int, default=50, metavar="N")
+    parser.add_argument(
+        "--rows", default=ROWS, type=lambda text: text.split(","), help="OFFSET or `other`, with xSCALE for a scaled radius"
+    )
+    parser.add_argument("--planners", default="default", type=lambda text: text.split(","))
+    parser.add_argument("--observe", default="oracle", choices=("oracle", "tool"))
+    parser.add_argument("--score", default="induced", choices=("induced", "hybrid", "sparing", "simulator"))
+    parser.add_argument("--traces", action="append", default=[], metavar="DOMAIN=FILE.h5")
+    parser.add_argument("--programs", type=Path, default=ROOT / "programs", metavar="DIR")
+    parser.add_argument("--results", type=Path, default=Path(os.environ.get("VPW_RESULTS", ROOT / "results")) / "goals", metavar="DIR")
+    parser.add_argument("--cache", type=Path, default=ROOT / "runs" / "goals" / "traces", metavar="DIR")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="cells side by side, each on its share of the cores")
+    options = parser.parse_args()
+    if isinstance(options.rows, str):
+        options.rows = options.rows.split(",")
+    if isinstance(options.planners, str):
+        options.planners = options.planners.split(",")
+    if not options.domains:
+        from visualpatchworld.domain import find_domains
+
+        options.domains = list(find_domains())
+    options.results.mkdir(parents=True, exist_ok=True)
+    return options
+
+
+if __name__ == "__main__":
+    main()

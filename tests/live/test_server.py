@@ -1,0 +1,151 @@
+"""The page in a real browser, and the server as others meet it: on this machine alone, for its own page alone, until it is told to end."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from chromium import CHROMIUM, Browser, browser
+from toy_program import RIGHT
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+COMMAND = "from visualpatchworld.cli import main; main()"
+
+
+class Page:
+    """A running `vpw live`."""
+
+    def __init__(self, folder: Path, *options: str):
+        self.folder = folder
+        words = [sys.executable, "-c", COMMAND, "live", str(folder), *options, "--port", "0", "--horizon", "10", "--json"]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None and self.process.stderr is not None
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        self.url: str = json.loads(line)["url"]
+        self.socket = self.url.replace("http", "ws") + "socket"
+
+    def end(self, with_signal: signal.Signals) -> tuple[int, str]:
+        self.process.send_signal(with_signal)
+        _, errors = self.process.communicate(timeout=60)
+        return self.process.returncode, errors
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    folder = tmp_path_factory.mktemp("live")
+    (folder / "world_model.py").write_text(RIGHT.text)
+    running = Page(folder, "--world", "slider")
+    yield running
+    # Ctrl-C is how such a page is closed, and no failure.
+    assert running.end(signal.SIGINT) == (0, "")
+
+
+def status(url: str, **headers: str) -> int:
+    try:
+        with urlopen(Request(url, headers=headers), timeout=30) as answer:
+            return answer.status
+    except HTTPError as error:
+        return error.code
+
+
+def test_only_its_own_files_and_only_to_this_machine(page: Page):
+    with urlopen(page.url, timeout=30) as answer:
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert status(page.url + "page.js") == 200
+    assert status(page.url + "../start.py") == status(page.url + "world_model.py") == 404
+    # A name that leads here from elsewhere, and a page of another site.
+    assert status(page.url, Host="evil.example") == 403
+    with pytest.raises(InvalidStatus), connect(page.socket, origin="http://evil.example"):  # pyright: ignore[reportArgumentType]
+        pass
+    assert page.url.startswith("http://127.0.0.1:")
+
+
+def test_what_is_no_wish_ends_that_tab_alone(page: Page):
+    with connect(page.socket) as good, connect(page.socket) as bad:
+        for tab in (good, bad):
+            assert json.loads(tab.recv(timeout=30))["kind"] == "world"
+            assert json.loads(tab.recv(timeout=30))["kind"] == "motion"
+        bad.send('{"do": "exec", "value": 1}')
+        with pytest.raises(ConnectionClosed):
+            bad.recv(timeout=30)
+        good.send('{"do": "turn", "number": 0, "value": 1e9, "serial": 9}')
+        told = json.loads(good.recv(timeout=30))
+        assert (told["kind"], told["serial"], told["values"][0]) == ("motion", 9, 6.0)
+        good.send('{"do": "back_all"}')
+        assert json.loads(good.recv(timeout=30))["changed"] == 0
+
+
+def test_tabs_see_the_same(page: Page):
+    with connect(page.socket) as one, connect(page.socket) as other:
+        for tab in (one, other):
+            tab.recv(timeout=30)
+            tab.recv(timeout=30)
+        one.send('{"do": "turn", "number": 1, "value": 0.1}')
+        assert json.loads(other.recv(timeout=30))["values"][1] == 0.1
+        one.send('{"do": "back_all"}')
+        assert json.loads(other.recv(timeout=30))["changed"] == 0
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("no Chromium to open pages with")
+    with browser(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+def test_slide_drag_plan_and_save(page: Page, chromium: Browser, tmp_path: Path):
+    with chromium.tab() as tab:
+        tab.open(page.url)
+        tab.wait(
+            "window.live && document.querySelectorAll('.row').length === 2 && document.querySelectorAll('#fields canvas').length === 2"
+        )
+        # Slide: the ghost parts from the truth, the text and the other tab say so.
+        x, y = tab.middle("input[type=range][data-dial=PUSH]")
+        tab.drag((x, y), (x + 60, y))
+        tab.wait("document.querySelector('.row').classList.contains('changed') && window.live.drawn === window.live.answered")
+        value = tab.value("Number(document.querySelector('input[type=number][data-dial=PUSH]').value)")
+        assert 3.0 < value < 6.0
+        assert tab.value("document.querySelector('#listing .changed b.dial').textContent").startswith(str(value)[:3])
+        tab.click("#save")
+        tab.wait("document.getElementById('said').textContent.includes('world_model_edited.py')")
+        assert (page.folder / "world_model_edited.py").is_file()
+        tab.click("#back")
+        tab.wait("document.querySelectorAll('.row.changed').length === 0")
+        # Drag the goal in its chart, then plan to it.
+        x, y = tab.middle("#fields canvas")
+        tab.drag((x, y), (x, y - 20))
+        tab.wait("document.getElementById('plan').textContent === 'plan to goal' && window.live.drawn === window.live.answered")
+        tab.click("#plan")
+        tab.wait("document.getElementById('where').textContent.includes('a plan, imagined and done')")
+        for button in ("#perturb", "#step", "#next", "#play"):
+            before = tab.value("window.live.answered")
+            tab.click(button)
+            tab.wait(f"window.live.answered > {before} && !document.body.classList.contains('busy')")
+        tab.click("#play")
+        for dark, wide in ((False, 1440), (True, 1100)):
+            tab.open(page.url, dark=dark, width=wide)
+            tab.wait("document.querySelectorAll('.row').length === 2")
+            assert tab.value("document.documentElement.scrollWidth") <= wide
+        assert tab.wrong == [] and tab.value("window.live.wrong") == []
+        tab.picture(tmp_path / "page.png")
+        assert (tmp_path / "page.png").stat().st_size > 10_000
+
+
+def test_a_page_whose_code_fails_would_be_found_out(page: Page, chromium: Browser):
+    with chromium.tab() as tab:
+        tab.open(page.url + "missing")
+        tab.value("setTimeout(() => nothing(), 0)")
+        until = time.monotonic() + 30
+        while not any("nothing" in said for said in tab.wrong) and time.monotonic() < until:
+            tab.value("1")
+        assert any("nothing" in said for said in tab.wrong)
+        assert any("404" in said for said in tab.wrong)

@@ -1,0 +1,1 @@
+"""A page to play with a program: its constants as sliders, the true world beside the imagined one, goals to drag and plans to watch."""

@@ -1,0 +1,241 @@
+"""Searches that draw action sequences, learn where the cheap ones lie and draw anew; with a program, all of it in one compiled call."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from visualpatchworld.plan.planner import Plan, Planner, Scorer, Search, Situation
+from visualpatchworld.plan.scorer import InducedScorer
+
+ACTION_LIMIT = 1.0
+# Axes, besides those of the whole project: R restarts, N actions of a plan that are free (each is held for some steps).
+
+
+class Round(NamedTuple):
+    """What one round of one restart hands to the next: where to draw, and the best plans so far."""
+
+    mean: Float[Array, "N A"]
+    std: Float[Array, "N A"]
+    best: Float[Array, "N A"]
+    best_cost: Float[Array, ""]
+    kept: Float[Array, "M N A"]  # further candidates of the next round
+    non_finite: Int[Array, ""]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampler(Planner):
+    """Rounds of draws around what was cheap before; a subclass says what a round learns from its candidates.
+
+    Restarts search side by side and the best of them wins. With a warm start every second one begins around what is left of the plan
+    before, the others around zero actions, so that a plan that led astray is not followed for ever.
+    """
+
+    samples: int  # candidates of a round, in each restart
+    iterations: int
+    init_std: float  # of an action in the first draw
+    hold: int = 1  # steps for which an action is held
+    restarts: int = 1
+    colour: float = 0.0  # of the noise: power falls with frequency to this exponent; 0 is white
+    enough: float = 0.0  # the search ends with a plan that costs less; a cost below 1 meets the goal where costs are in success radii
+    heeds_budget: bool = False  # futures count only as far as steps are left
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.samples < 1 or self.iterations < 1 or self.restarts < 1 or self.init_std <= 0:
+            raise ValueError("samples, iterations, restarts and init_std must be positive")
+        if self.hold < 1 or self.horizon % self.hold:
+            raise ValueError(f"hold must divide the horizon of {self.horizon} steps, {self.hold} does not")
+        if self.colour < 0 or self.enough < 0:
+            raise ValueError("colour and enough must not be negative")
+
+    def looking(self, steps: int) -> Self:
+        return replace(self, horizon=steps, replan_every=steps, hold=math.gcd(self.hold, steps))
+
+    def within(self, tolerance: float) -> Self:
+        return replace(self, enough=tolerance * self.enough)
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The method's name, in its title."""
+
+    @property
+    def num_kept(self) -> int:
+        """How many candidates a round hands to the next."""
+        return 0
+
+    @abstractmethod
+    def refit(self, earlier: Round, actions: Float[Array, "K N A"], costs: Float[Array, " K"]) -> Round:
+        """What a round has learned; costs that are not numbers have become infinite."""
+
+    def polish(self, scorer: InducedScorer, objective: Objective, plans: Float[Array, "R N A"]) -> Float[Array, "R N A"]:
+        """The best plan of each restart made better by other means; as it is, unless a subclass knows some."""
+        return plans
+
+    @property
+    def polishes(self) -> bool:
+        return False
+
+    @property
+    def title(self) -> str:
+        budget = f"{self.restarts} x " * (self.restarts > 1) + f"{self.samples} x {self.iterations}"
+        further = [f"actions held for {self.hold}"] * (self.hold > 1) + ["warm start"] * (self.warm_start and self.hold > 1)
+        return ", ".join([f"{self.kind} {budget}", f"{self.horizon} steps ahead", f"{self.replan_every} executed", *further])
+
+    @property
+    def rollouts_per_plan(self) -> int:
+        return self.samples * self.iterations * self.restarts
+
+    def prepare(self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
+        return sampling_search(self, scorer)
+
+
+class Objective(NamedTuple):
+    """What candidates are scored with, as JAX sees it."""
+
+    state: Float[Array, " S"]
+    goal: Float[Array, "*H S"]
+    steps_left: Int[Array, ""] | None
+
+
+def sampling_search(sampler: Sampler, scorer: Scorer) -> Search:
+    """A function from a situation, a plan to begin around and a key to the best plan found."""
+    return _compiled_search(sampler, scorer) if isinstance(scorer, InducedScorer) else _stepwise_search(sampler, scorer)
+
+
+def _compiled_search(sampler: Sampler, scorer: InducedScorer) -> Search:
+    @jax.jit
+    def search(objective: Objective, start: Float[Array, "H A"], key: PRNGKeyArray) -> tuple[Array, Array, Array]:
+        keys = jax.random.split(key, sampler.iterations)
+
+        def advance(rounds: Round, key: PRNGKeyArray) -> Round:
+            actions = draw_all(sampler, rounds, key)
+            costs = scorer.costs(objective.state, objective.goal, held(sampler, actions), objective.steps_left)
+            return refit_all(sampler, rounds, actions, costs)
+
+        rounds = first_rounds(sampler, start)
+        if sampler.enough:
+            more = lambda carry: (carry[0] < sampler.iterations) & (carry[1].best_cost.min() >= sampler.enough)  # noqa: E731
+            rounds = jax.lax.while_loop(more, lambda carry: (carry[0] + 1, advance(carry[1], keys[carry[0]])), (0, rounds))[1]
+        else:
+            rounds = jax.lax.scan(lambda rounds, key: (advance(rounds, key), None), rounds, keys)[0]
+        if sampler.polishes:
+            polished = sampler.polish(scorer, objective, rounds.best)
+            costs = scorer.costs(objective.state, objective.goal, held(sampler, polished), objective.steps_left)
+            better = costs < rounds.best_cost  # never so where the cost is not a number
+            rounds = rounds._replace(
+                best=jnp.where(better[:, None, None], polished, rounds.best), best_cost=jnp.where(better, costs, rounds.best_cost)
+            )
+        best = rounds.best_cost.argmin()
+        return held(sampler, rounds.best[best]), rounds.best_cost[best], rounds.non_finite.sum()
+
+    def run(situation: Situation, start: Float[np.ndarray, "H A"], key: PRNGKeyArray) -> Plan:
+        actions, cost, non_finite = search(_objective(sampler, situation), jnp.asarray(start, jnp.float32), key)
+        return Plan(np.asarray(actions, np.float64), float(cost), 0, int(non_finite))
+
+    return run
+
+
+def _objective(sampler: Sampler, situation: Situation) -> Objective:
+    left = situation.steps_left if sampler.heeds_budget else None
+    return Objective(
+        jnp.asarray(situation.state, jnp.float32),
+        jnp.asarray(situation.goal_ahead(sampler.horizon), jnp.float32),
+        None if left is None else jnp.asarray(min(left, sampler.horizon), jnp.int32),
+    )
+
+
+def _stepwise_search(sampler: Sampler, scorer: Scorer) -> Search:
+    first, draw_round, refit_round = (jax.jit(partial(function, sampler)) for function in (first_rounds, draw_all, refit_all))
+
+    def run(situation: Situation, start: Float[np.ndarray, "H A"], key: PRNGKeyArray) -> Plan:
+        situation = situation if sampler.heeds_budget else situation._replace(steps_left=None)
+        rounds, engine_rollouts, non_finite = first(jnp.asarray(start, jnp.float32)), 0, 0
+        for round_key in jax.random.split(key, sampler.iterations):
+            actions = draw_round(rounds, round_key)
+            scores = scorer.score(situation, np.asarray(held(sampler, actions)))
+            rounds = refit_round(rounds, actions, jnp.asarray(scores.costs, jnp.float32))
+            engine_rollouts, non_finite = engine_rollouts + scores.engine_rollouts, non_finite + scores.non_finite
+            if float(rounds.best_cost.min()) < sampler.enough:
+                break
+        best = int(rounds.best_cost.argmin())
+        plan = np.asarray(held(sampler, rounds.best[best]), np.float64)
+        return Plan(plan, float(rounds.best_cost[best]), engine_rollouts, non_finite)
+
+    return run
+
+
+def held(sampler: Sampler, knots: Float[Array, "*B N A"]) -> Float[Array, "*B H A"]:
+    """The actions of every step."""
+    return jnp.repeat(knots, sampler.hold, axis=-2) if sampler.hold > 1 else knots
+
+
+def first_rounds(sampler: Sampler, start: Float[Array, "H A"]) -> Round:
+    """Of every restart: nothing is known yet but where to begin."""
+    knots = start[:: sampler.hold]
+    begin = jnp.stack([knots * (restart % 2 == 0) for restart in range(sampler.restarts)])
+    return Round(
+        mean=begin,
+        std=jnp.full_like(begin, sampler.init_std),
+        best=begin,
+        best_cost=jnp.full(sampler.restarts, jnp.inf, start.dtype),
+        kept=jnp.repeat(begin[:, None], sampler.num_kept, axis=1),
+        non_finite=jnp.zeros(sampler.restarts, int),
+    )
+
+
+def draw_all(sampler: Sampler, rounds: Round, key: PRNGKeyArray) -> Float[Array, "RK N A"]:
+    """The candidates of all restarts, one restart after the other."""
+    shape = rounds.mean.shape
+    noise = coloured(key, (sampler.restarts * sampler.samples, *shape[1:]), sampler.colour)
+    drawn = jax.vmap(partial(draw, sampler))(rounds, noise.reshape(sampler.restarts, sampler.samples, *shape[1:]))
+    return drawn.reshape(-1, *shape[1:])
+
+
+def draw(sampler: Sampler, earlier: Round, noise: Float[Array, "K N A"]) -> Float[Array, "K N A"]:
+    """Candidates around the mean; the mean itself, the best so far and those kept are among them."""
+    actions = jnp.clip(earlier.mean + earlier.std * noise, -ACTION_LIMIT, ACTION_LIMIT)
+    actions = actions.at[0].set(earlier.mean).at[1 % sampler.samples].set(earlier.best)
+    return actions.at[2 : 2 + sampler.num_kept].set(earlier.kept) if sampler.num_kept else actions
+
+
+def coloured(key: PRNGKeyArray, shape: tuple[int, int, int], colour: float) -> Float[Array, "K N A"]:
+    """Normal noise of unit variance whose power falls with frequency along the plan."""
+    white = jax.random.normal(key, shape, jnp.float32)
+    count = shape[1]
+    if not colour or count < 2:
+        return white
+    frequencies = np.fft.rfftfreq(count)
+    frequencies[0] = 1 / count  # what does not change at all counts as the slowest wave
+    scale = frequencies ** (-colour / 2)
+    weights = np.where((np.arange(len(scale)) == 0) | ((count % 2 == 0) & (np.arange(len(scale)) == count // 2)), 1, 2)
+    scale = scale * np.sqrt(count / (weights * scale**2).sum())
+    filtering = np.fft.irfft(np.fft.rfft(np.eye(count), axis=0) * scale[:, None], n=count, axis=0)  # as a matrix: plans are short
+    return jnp.einsum("mn,kna->kma", jnp.asarray(filtering, jnp.float32), white)
+
+
+def refit_all(sampler: Sampler, rounds: Round, actions: Float[Array, "RK N A"], costs: Float[Array, " RK"]) -> Round:
+    """What every restart learned from its candidates; a cost that is not a number is the worst there is, and counted."""
+    finite = jnp.isfinite(costs).reshape(sampler.restarts, -1)
+    costs = jnp.where(finite, costs.reshape(finite.shape), jnp.inf)
+    after = jax.vmap(sampler.refit)(rounds, actions.reshape(*finite.shape, *actions.shape[1:]), costs)
+    return after._replace(non_finite=rounds.non_finite + (~finite).sum(axis=1))
+
+
+def with_best(earlier: Round, actions: Float[Array, "K N A"], costs: Float[Array, " K"]) -> Round:
+    """The round with the cheapest candidate in place of the best so far, if it is cheaper."""
+    cheapest = costs.argmin()
+    better = costs[cheapest] < earlier.best_cost
+    return earlier._replace(
+        best=jnp.where(better, actions[cheapest], earlier.best), best_cost=jnp.where(better, costs[cheapest], earlier.best_cost)
+    )

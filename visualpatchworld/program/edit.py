@@ -1,0 +1,121 @@
+"""Editing programs as a person would: other values for constants in the text, which says so in its first lines."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from visualpatchworld.errors import UnknownName
+from visualpatchworld.program.program import BadProgram, Program
+
+LARGEST = 1e12  # what no world has
+MOST_TURNS = 10_000  # of a loop over a whole-number constant
+
+
+def parse_changes(changes: Sequence[str], program: Program) -> dict[str, Any]:
+    """The values that NAME=VALUE asks for, each checked against what the program has there now."""
+    asked: dict[str, Any] = {}
+    for change in changes:
+        name, equals, text = (part.strip() for part in change.partition("="))
+        if not equals or not name:
+            raise BadProgram(f"A change is written NAME=VALUE, not '{change}'.")
+        if name not in program.constants:
+            raise UnknownName("constant", name, program.constants)
+        if name in asked:
+            raise BadProgram(f"'{name}' is given twice.")
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            raise BadProgram(f"'{name}' takes a number, or numbers in brackets as in the program, not '{text}'.") from None
+        asked[name] = checked(name, value, program.constants[name])
+    return asked
+
+
+def checked(name: str, value: Any, now: Any) -> Any:
+    """The value, if it can stand where the present one stands: a number for a number, numbers in brackets for such."""
+    if isinstance(now, tuple):
+        if not isinstance(value, (tuple, list)) or not value:
+            raise BadProgram(f"'{name}' takes numbers in brackets, as {now!r}, not {value!r}.")
+        parts = [checked(name, part, now[min(i, len(now) - 1)]) for i, part in enumerate(value)]
+        if all(isinstance(part, (int, float)) for part in now) and len(parts) != len(now):
+            raise BadProgram(f"'{name}' takes {len(now)} numbers, not {len(parts)}.")
+        return tuple(parts)
+    if isinstance(now, (str, bool)) or now is None:
+        if type(value) is not type(now):
+            raise BadProgram(f"'{name}' is {now!r} and cannot become {value!r}.")
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise BadProgram(f"'{name}' takes a number, not {value!r}.")
+    if not math.isfinite(value) or abs(value) > LARGEST:
+        raise BadProgram(f"'{name}' takes a number between {-LARGEST:g} and {LARGEST:g}, not {value!r}.")
+    if isinstance(now, int):
+        if value != int(value):
+            raise BadProgram(f"'{name}' is a whole number and cannot become {value!r}.")
+        return int(value)
+    return float(value)
+
+
+def edit(program: Program, changes: Mapping[str, Any]) -> Program:
+    """The program with other constants: measured errors of those are taken out, the header tells what was changed, and it still runs."""
+    counted = _loop_constants(program)
+    for name, value in changes.items():
+        if name in counted and not 1 <= value <= MOST_TURNS:
+            raise BadProgram(f"'{name}' is how often a loop turns; it takes a whole number from 1 to {MOST_TURNS}, not {value}.")
+    lines = program.edited(changes).text.splitlines(keepends=True)
+    lines = [re.sub(r"  \+- \S+", "", line, count=1) if line.split(" = ")[0] in changes else line for line in lines]
+    told = "; ".join(f"{name} was {_short(program.constants[name])}" for name in changes)
+    after = Program(_with_note("".join(lines), f"Edited: {told}. What is said above was measured before."))
+    _check_runs(program, after, changes)
+    return after
+
+
+def _loop_constants(program: Program) -> set[str]:
+    """Constants that a loop counts to."""
+    calls = [node.iter for node in ast.walk(program.module) if isinstance(node, ast.For) and isinstance(node.iter, ast.Call)]
+    return {part.id for call in calls if getattr(call.func, "id", "") == "range" for part in call.args if isinstance(part, ast.Name)}
+
+
+def _with_note(text: str, note: str) -> str:
+    """The text with a last line in its docstring; one that has none gets one."""
+    module = ast.parse(text)
+    if ast.get_docstring(module) is None:
+        return f'"""{note}"""\n\n{text}'
+    end = module.body[0].end_lineno or 1
+    lines = text.splitlines(keepends=True)
+    body, quotes = lines[end - 1].rstrip("\n")[:-3].rstrip(), lines[end - 1].rstrip("\n")[-3:]
+    return "".join([*lines[: end - 1], f"{body}\n" if body else "", f"{note}\n{quotes}\n", *lines[end:]])
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _check_runs(before: Program, after: Program, changes: Mapping[str, Any]) -> None:
+    """Refuse values with which the program no longer gives numbers where it gave some."""
+
+    def step(program: Program) -> np.ndarray:
+        dynamics = program.bind("numpy")
+        size = len(dynamics.State._fields)
+        state = dynamics.State(*np.linspace(0.3, 0.7, size))
+        with np.errstate(all="ignore"):
+            for action in (np.zeros(16), np.full(16, 0.5)):
+                state = dynamics.step(state, action)
+        return np.array([float(field) for field in state])
+
+    said = ", ".join(f"{name}={_short(value)}" for name, value in changes.items())
+    try:
+        now = np.isfinite(step(before))
+    except Exception:
+        return  # it did not run before, and whoever loads it is told why
+    try:
+        still = np.isfinite(step(after))
+    except Exception as error:
+        raise BadProgram(f"With {said} the program does not run ({type(error).__name__}: {error}).") from None
+    if not still[now].all():
+        raise BadProgram(f"With {said} the program gives no numbers any more; such a value is out of bounds.")

@@ -1,0 +1,195 @@
+"""A recording for Rerun's viewer: true and imagined motion side by side, their difference, pictures, constants and the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, UInt8
+
+from visualpatchworld.domain import Domain, find_domains, load_domain
+from visualpatchworld.errors import BadTrace, VpwError
+from visualpatchworld.extras import need
+from visualpatchworld.input import read_bytes
+from visualpatchworld.output import writing
+from visualpatchworld.program.env import imagine
+from visualpatchworld.program.program import Program, load_program, read_program
+from visualpatchworld.strict_json import from_json
+from visualpatchworld.trace.episode import collect
+from visualpatchworld.trace.read import read_traces
+from visualpatchworld.world.collect import excitation, record
+from visualpatchworld.world.log import LogWorld
+from visualpatchworld.world.open import open_world
+from visualpatchworld.world.trajectory import Trajectory
+
+PROGRAM, RECORD = "world_model.py", "induction.json"
+STEPS = 200  # of an episode of a world that sets itself no limit
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What happened in a world: its fields, and episodes of them."""
+
+    world: str
+    names: tuple[str, ...]
+    periods: tuple[float | None, ...]  # of fields that come round
+    dt: float | None
+    episodes: tuple[Trajectory, ...]
+    draw: Callable[[Float[np.ndarray, " O"]], UInt8[np.ndarray, "H W 3"]] | None = None  # the world as it looks in a state
+
+
+def find_program(path: Path) -> tuple[Path, str | None]:
+    """The program's file that a folder or a file stands for, and the world that the record beside it names."""
+    program = path / PROGRAM if path.is_dir() else path
+    if not program.is_file():
+        raise VpwError(f"There is no program '{program}'; `vpw induce WORLD --out {path}` writes one.")
+    try:
+        told = from_json(read_bytes(program.parent / RECORD, "record", VpwError))
+        world = told.get("world") or told.get("domain")
+    except (VpwError, ValueError, AttributeError):
+        world = None
+    return program, world if isinstance(world, str) else None
+
+
+def truth_of(world: str | None, traces: Path | None, *, episodes: int, seed: int, pictures: bool = False) -> Truth:
+    """Episodes of a log, or new ones in a world that can be stepped."""
+    if world in find_domains():
+        return _of_domain(load_domain(str(world)), traces, episodes, seed, pictures)
+    if world is None and traces is None:
+        raise VpwError("Nothing says which world this program is of; name it with --world WORLD or --traces LOG.")
+    opened = open_world(str(traces or world))
+    if isinstance(opened, LogWorld):
+        seen = [*opened.held_out(), *opened.logged()][:episodes]
+    else:
+        rng = np.random.default_rng(seed)
+        length = opened.time_limit or STEPS
+        seen = [record(opened, opened.reset(seed + i), excitation(opened.action_space, "held", length, rng)) for i in range(episodes)]
+    return Truth(opened.name, opened.field_names, (None,) * len(opened.field_names), opened.dt, tuple(seen))
+
+
+def _of_domain(domain: Domain, traces: Path | None, episodes: int, seed: int, pictures: bool) -> Truth:
+    if traces is None:
+        constants, seen = domain.constants, list(collect(domain, domain.constants, episodes=episodes, seed=seed))
+    else:
+        kept = read_traces(traces, domain)
+        constants, seen = kept.constants, list(kept.episodes[-episodes:])
+    domain = domain.of(constants)
+    simulator, space = domain.simulator(constants), domain.scene.state_space
+    simulator.reset(seed=seed)
+
+    def draw(state: Float[np.ndarray, " O"]) -> UInt8[np.ndarray, "H W 3"]:
+        simulator.place(state)
+        return np.asarray(simulator.draw())
+
+    runs = tuple(Trajectory(episode.states, episode.actions[:-1]) for episode in seen)
+    periods = tuple(field.period for field in space)
+    return Truth(domain.name, space.names, periods, None, runs, draw if pictures else None)
+
+
+def read_for(path: Path, world: str | None) -> Program:
+    """The program in a file; of a bundled domain it is checked against the domain's state."""
+    if world in find_domains():
+        domain = load_domain(str(world))
+        return load_program(path, domain.scene.state_space, domain.layout.action.width)
+    return Program(read_program(path), path)
+
+
+def imagined(program: Program, trajectory: Trajectory, horizon: int) -> Float[np.ndarray, "T+1 O"]:
+    """What the program foresees along the actions of a trajectory, beginning anew from the truth every so many steps."""
+    steps, width = len(trajectory), trajectory.observations.shape[1]
+    starts = np.arange(0, steps, horizon)
+    surplus = len(starts) * horizon - steps
+    actions = np.concatenate([trajectory.actions, np.zeros((surplus, trajectory.actions.shape[1]))]).reshape(len(starts), horizon, -1)
+    with jax.enable_x64(True):
+        world = imagine(program, "jax", np.float64)
+
+        def ahead(start: jax.Array, acted: jax.Array) -> jax.Array:
+            def advance(state, action):
+                after = world.step(state, action)
+                return after, world.observe(after)
+
+            return jax.lax.scan(advance, world.read(start), acted)[1]
+
+        seen = jax.jit(jax.vmap(ahead))(jnp.asarray(trajectory.observations[starts], jnp.float64), jnp.asarray(actions, jnp.float64))
+        foreseen = np.asarray(seen)
+    if foreseen.shape[-1] != width:
+        raise BadTrace(f"The program observes {foreseen.shape[-1]} fields, and the world {width}.")
+    return np.concatenate([trajectory.observations[:1], foreseen.reshape(-1, width)[:steps]])
+
+
+def errors(truth: Truth, seen: Float[np.ndarray, "T O"], foreseen: Float[np.ndarray, "T O"]) -> Float[np.ndarray, "T O"]:
+    """Imagined minus true, the short way round where a field comes round."""
+    off = foreseen - seen
+    for i, period in enumerate(truth.periods):
+        if period is not None:
+            off[:, i] = (off[:, i] + period / 2) % period - period / 2
+    return off
+
+
+def write_recording(path: Path, program: Program, truth: Truth, *, horizon: int, progress: Callable[[str], None]) -> dict[str, float]:
+    """Write a recording that `rerun FILE.rrd` opens; the root mean square error of each field comes back."""
+    need("rerun")
+    import rerun as rr  # pyright: ignore[reportMissingImports]
+    import rerun.blueprint as rrb  # pyright: ignore[reportMissingImports]
+
+    if not any(len(episode) for episode in truth.episodes):
+        raise BadTrace(f"{truth.world} has no episode with a step in it.")
+    off = []
+    with writing(path) as aside:
+        stream = rr.RecordingStream("visualpatchworld", recording_id=f"{program.hash}-{horizon}")
+        roots = [f"episode_{i}" for i in range(len(truth.episodes))]
+        views = [rrb.TimeSeriesView(origin=f"{roots[0]}/{name}", name=name) for name in truth.names]
+        texts = rrb.Tabs(rrb.TextDocumentView(origin="constants"), rrb.TextDocumentView(origin="program"))
+        stream.save(aside, default_blueprint=rrb.Horizontal(rrb.Grid(*views), texts, column_shares=(2, 1)))
+        stream.log("program", rr.TextDocument(f"```python\n{program.text}\n```", media_type="text/markdown"), static=True)
+        stream.log("constants", rr.TextDocument(_constants(program), media_type="text/markdown"), static=True)
+        for name, value in program.constants.items():
+            if isinstance(value, (int, float)):
+                stream.log(f"constants/{name}", rr.Scalars(value), static=True)
+        for number, (root, episode) in enumerate(zip(roots, truth.episodes, strict=True)):
+            progress(f"episode {number + 1} of {len(roots)}")
+            foreseen = imagined(program, episode, horizon)
+            off.append(errors(truth, episode.observations, foreseen))
+            series = {"true": episode.observations, "imagined": foreseen, "error": off[-1]}
+            for kind, values in series.items():
+                _send(stream, truth, values, [f"{root}/{name}/{kind}" for name in truth.names])
+            _send(stream, truth, episode.actions, [f"{root}/action/{i}" for i in range(episode.actions.shape[1])])
+            if episode.rewards is not None:
+                _send(stream, truth, episode.rewards[:, None], [f"{root}/reward/true"])
+            if truth.draw is not None:
+                for kind in ("true", "imagined"):
+                    for step, state in enumerate(series[kind]):
+                        stream.set_time("step", sequence=step)
+                        stream.log(f"{root}/picture/{kind}", rr.Image(truth.draw(state)).compress())
+        stream.flush()
+        stream.disconnect()
+    total = np.sqrt(np.mean(np.concatenate(off) ** 2, axis=0))
+    return {name: float(value) for name, value in zip(truth.names, total, strict=True)}
+
+
+def _send(stream: Any, truth: Truth, values: Float[np.ndarray, "T N"], paths: Sequence[str]) -> None:
+    """Columns of numbers over the steps, and over seconds where it is known how many a step has."""
+    import rerun as rr  # pyright: ignore[reportMissingImports]
+
+    steps = np.arange(len(values))
+    indexes: list[Any] = [rr.TimeColumn("step", sequence=steps)]
+    if truth.dt is not None:
+        indexes.append(rr.TimeColumn("seconds", duration=steps * truth.dt))
+    for path, column in zip(paths, values.T, strict=True):
+        stream.send_columns(path, indexes=indexes, columns=rr.Scalars.columns(scalars=column))
+
+
+def _constants(program: Program) -> str:
+    """The constants as a table, each with what the program's own comment says of it."""
+    rows = ["| constant | value | |", "|---|---|---|"]
+    for line in program.text.splitlines():
+        name, equals, rest = line.partition(" = ")
+        if equals and name in program.constants:
+            value, _, comment = rest.partition("#")
+            rows.append(f"| {name} | {value.strip()} | {comment.strip()} |")
+    return "\n".join(rows)

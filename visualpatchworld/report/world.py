@@ -1,0 +1,235 @@
+"""The folder of a run in any world: what its records say, and what they leave open."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from visualpatchworld.errors import VpwError
+from visualpatchworld.input import read_text
+from visualpatchworld.paper.induction_record import BadRecord, ConstantRecord, Error
+from visualpatchworld.program.program import MOST_BYTES, Program, read_program
+from visualpatchworld.report.run import INDUCTION, LARGEST_JSON, PROGRAM, lies_in, sent
+from visualpatchworld.strict_json import from_json
+
+PLAN, CHECK = "plan.json", "check.json"
+LOOSE = 0.1  # a standard error of more than this share of its constant leaves the constant open
+CLOSE = 3.0  # a rival with at most so many times the error is not refuted
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class FieldRecord(_Record):
+    name: str
+    role: str
+    of: str | None = None
+    evidence: str = ""
+
+
+class LawRecord(_Record):
+    law: str
+    bodies: tuple[str, ...] = ()
+
+
+class RivalRecord(_Record):
+    sketch: str
+    source: str = ""
+    error: Error
+    constants: int = 0
+    integrator: str = ""
+
+
+class ThresholdRecord(_Record):
+    expression: str
+    above: bool
+    value: float
+    bracket: tuple[float | None, float | None]
+
+
+class RewardRecord(_Record):
+    expression: str
+    paid: bool
+    why: str = ""
+    left: Error = math.nan
+
+
+class EndRecord(_Record):
+    thresholds: tuple[ThresholdRecord, ...] = ()
+    why: str = ""
+
+
+class SpreadRecord(_Record):
+    mean: Error
+    median: Error
+    p90: Error
+
+
+class WorldRecord(_Record):
+    """How a program of any world came about: what `vpw induce WORLD` writes."""
+
+    world: str
+    form: str
+    laws: tuple[LawRecord, ...]
+    fields: tuple[FieldRecord, ...]
+    dt: float
+    integrator: str
+    constants: dict[str, ConstantRecord]
+    reward: RewardRecord
+    terminated: EndRecord
+    verdict: Literal["explained", "valid-inside", "ambiguous", "unexplained"]
+    why: str
+    candidates: tuple[RivalRecord, ...]
+    normalised_error: dict[int, SpreadRecord]
+    env_steps: int
+    program_hash: str
+    seconds: float
+
+
+class PlanRecord(_Record):
+    """Returns of planned episodes: what `vpw plan --task reward` prints."""
+
+    return_mean: float
+    return_std: float
+    n: int
+    random_return: float
+    zero_return: float
+    planner: str
+    seconds_per_step_median: float
+    returns: tuple[float, ...] = ()
+    program_hash: str = ""
+
+
+class CheckRecord(_Record):
+    """Steps that no search has seen, beside what the program imagines of them."""
+
+    names: tuple[str, ...]
+    steps: int
+    by_field: dict[int, dict[str, Error]]  # steps ahead -> field -> median error over the spread of its change
+    true: tuple[tuple[float | None, ...], ...]
+    imagined: tuple[tuple[float | None, ...], ...]
+    program_hash: str = ""
+
+
+@dataclass(frozen=True)
+class Open:
+    """Something that the data do not determine: what it is, and which experiment would."""
+
+    what: str
+    experiment: str
+
+
+@dataclass(frozen=True)
+class WorldRun:
+    """A folder that `vpw run WORLD` or `vpw induce WORLD` filled."""
+
+    folder: Path
+
+    @cached_property
+    def record(self) -> WorldRecord:
+        return self._read(INDUCTION, WorldRecord, "`vpw run WORLD` writes it")
+
+    @cached_property
+    def program(self) -> Program:
+        path = sent(self.folder, self.folder / PROGRAM, MOST_BYTES)
+        return Program(read_program(path), Path(PROGRAM))
+
+    @cached_property
+    def plan(self) -> PlanRecord:
+        why = "" if self.record.reward.paid else "; no reward was ever paid, so there is nothing to plan for"
+        return self._read(PLAN, PlanRecord, f"`vpw run` writes it where a reward is paid{why}")
+
+    @cached_property
+    def check(self) -> CheckRecord:
+        return self._read(CHECK, CheckRecord, "`vpw run` writes it")
+
+    @property
+    def edited(self) -> bool:
+        return self.program.hash != self.record.program_hash
+
+    @property
+    def films(self) -> list[Path]:
+        folder = self.folder / "films"
+        return sorted(folder.glob("*.mp4")) if lies_in(self.folder, folder) else []
+
+    def _read(self, name: str, kind: type[Any], who: str) -> Any:
+        path = sent(self.folder, self.folder / name, LARGEST_JSON)
+        if not path.exists():
+            raise BadRecord(f"There is no {name}; {who}.")
+        try:
+            return kind.model_validate(from_json(read_text(path, "record", BadRecord)))
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise BadRecord(f"{name} is damaged ({'.'.join(map(str, first['loc']))}: {first['msg'].lower()}).") from None
+        except ValueError:
+            raise BadRecord(f"{name} is damaged (it is not JSON).") from None
+
+
+def is_world_run(folder: Path) -> bool:
+    """Whether a folder's record is one of any world, not of a domain with its own grammar."""
+    try:
+        return bool(WorldRun(folder).record)
+    except VpwError:
+        return False
+
+
+def undetermined(record: WorldRecord, meanings: dict[str, str]) -> list[Open]:
+    """What this data does not determine, and which experiment would settle it."""
+    return [*_constants(record, meanings), *_rivals(record), *_ends(record), *_fields(record)]
+
+
+def _constants(record: WorldRecord, meanings: dict[str, str]) -> Iterator[Open]:
+    for name, row in record.constants.items():
+        term = meanings.get(name, "").partition(":")[2].strip() or "the term that it multiplies"
+        if row.stderr is None:
+            yield Open(f"{name} = {row.value:.6g} has no standard error.", f"Episodes in which {term} varies by itself would give it one.")
+        elif row.stderr > LOOSE * abs(row.value):
+            yield Open(
+                f"{name} = {row.value:.4g} ± {row.stderr:.1g}: other values fit as well.",
+                f"Episodes in which {term} is larger, or varies while all else is still, would determine it.",
+            )
+
+
+def _rivals(record: WorldRecord) -> Iterator[Open]:
+    best, *others = record.candidates or (None,)
+    for rival in others:
+        if best is not None and rival.sketch != best.sketch and rival.error <= CLOSE * best.error:
+            yield Open(
+                f"“{rival.sketch}” leaves about the same error ({rival.error:.2g}, against {best.error:.2g}); the data do not refute it.",
+                "Longer episodes, or starts far from those that were seen, would tell the two apart: their predictions part with time.",
+            )
+
+
+def _ends(record: WorldRecord) -> Iterator[Open]:
+    for rule in record.terminated.thresholds:
+        low, high = rule.bracket
+        if low is not None and high is not None and high > low:
+            side = "above" if rule.above else "below"
+            yield Open(
+                f"The end at {rule.expression} {side} {rule.value:.6g} lies somewhere between {low:.6g} and {high:.6g}.",
+                f"Episodes that go on inside that bracket, slowly in {rule.expression}, would narrow it.",
+            )
+    if not record.terminated.thresholds:
+        yield Open(
+            f"Where the world ends: {record.terminated.why}.",
+            "Episodes that go to the extremes of every field would show an end, if there is one.",
+        )
+    if not record.reward.paid:
+        yield Open(f"What a step is worth: {record.reward.why}.", "A log or an environment with rewards would tell.")
+
+
+def _fields(record: WorldRecord) -> Iterator[Open]:
+    for field in record.fields:
+        if field.role == "constant":
+            yield Open(f"What {field.name} does: it was the same in every step.", f"Episodes in which {field.name} differs would tell.")
+        elif field.role == "noise":
+            yield Open(f"What moves {field.name}: nothing that is observed.", "A field that goes before it would have to be recorded.")
+    if record.verdict in ("valid-inside", "unexplained"):
+        yield Open(f"What happens outside of what is said to hold: {record.why}", "More episodes of the steps that are named there.")
