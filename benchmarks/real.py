@@ -22,6 +22,7 @@ from visualpatchworld.cli._compute import keep_compiled
 from visualpatchworld.induction.discover import Discovery, discover, summary
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import rollout
+from visualpatchworld.world.log import neighbours
 from visualpatchworld.world.open import open_world
 
 ROOT = Path(__file__).parents[1]
@@ -29,7 +30,6 @@ SILVERBOX_HZ = 610.35
 ARROW = 40_000  # samples of the test record
 BALL_HZ = 10.0
 BALL_TRAIN = 700
-NEAR = 4  # rows that a hidden velocity at the first row is fitted over
 ARX_ORDERS = (1, 2, 3, 4)
 
 Say = Callable[[str], None]
@@ -76,27 +76,20 @@ def pendulum(folder: Path, programs: Path, seconds: float, say: Say) -> list[dic
     return [record]
 
 
-def around(inputs: np.ndarray) -> np.ndarray:
-    """The input when a step begins, when it ends, and a step before: an input that changes between samples acts by all three."""
-    return np.stack([inputs[1:-1], inputs[2:], inputs[:-2]], axis=1)
-
-
 def silverbox(folder: Path, programs: Path, seconds: float, say: Say) -> list[dict[str, Any]]:
-    """An oscillator in electronics whose velocity is hidden, with its input held between samples and with its neighbours in time."""
+    """An oscillator in electronics whose velocity is hidden: how its input goes between samples is asked, and told to be held."""
     table = np.loadtxt(folder / "silverbox.csv", delimiter=",", skiprows=1)
     inputs, outputs = table.T
     records = []
-    for reading in ("held", "neighbours"):
+    for reading in ("asked", "held"):
         began, cpu = time.perf_counter(), time.process_time()
-        acted = around(inputs) if reading == "neighbours" else inputs[1:-1, None]
+        learn = {"observations": outputs[ARROW:, None], "actions": inputs[ARROW:-1, None], "dt": 1 / SILVERBOX_HZ, "names": ["output_v"]}
+        found = discover(open_world(learn), seconds=seconds, held_input=reading == "held", progress=say)
         shown = outputs[1:-1]
-        learn = slice(ARROW, len(shown))
-        arrays = {"observations": shown[learn, None], "actions": acted[learn][:-1], "dt": 1 / SILVERBOX_HZ, "names": ["output_v"]}
-        found = discover(open_world(arrays), seconds=seconds, progress=say)
+        acted = neighbours(inputs[:, None]) if "_next" in found.program.text.split('"""')[1] else inputs[1:-1, None]
+        arrays = learn | {"observations": shown[:ARROW, None], "actions": acted[: ARROW - 1]}
         record = told(found, f"real-silverbox-{reading}", programs, began, cpu)
-        start = found.reading.states(open_world(arrays | {"observations": shown[:ARROW, None], "actions": acted[: ARROW - 1]}).logged()[0])[
-            1
-        ]
+        start = found.reading.states(open_world(arrays).logged()[0])[1]
         given = simulated(found.program, start, acted[1 : ARROW - 1])[:, 0]
         off = 1000 * (given - shown[2:ARROW])
         record |= {"unit": "mV", "rmse": [root_mean_square(off)], "rmse_first_30000": root_mean_square(off[:30_000]), "input": reading}
@@ -120,22 +113,29 @@ def ball_and_beam(folder: Path, programs: Path, seconds: float, say: Say) -> lis
     given = simulated(found.program, states[1], acted[1:])[:, 0]
     record |= {"unit": "recorded units", "rmse": [root_mean_square(given - place[BALL_TRAIN + 2 :])]}
     second = round(BALL_HZ)
-    again = [
-        root_mean_square(
-            simulated(found.program, states[t], acted[t : t + second])[:, 0] - place[BALL_TRAIN + t + 1 : BALL_TRAIN + t + 1 + second]
-        )
-        for t in range(1, len(acted) - second, second)
-    ]
-    record["rmse_of_seconds"] = float(np.mean(again))
+
+    def over(steps: int) -> float:
+        """The mean error of simulations that begin anew at every second."""
+        starts = range(1, len(acted) - steps, second)
+        given = [simulated(found.program, states[t], acted[t : t + steps])[:, 0] for t in starts]
+        truth = [place[BALL_TRAIN + t + 1 : BALL_TRAIN + t + 1 + steps] for t in starts]
+        return float(np.mean([root_mean_square(a - b) for a, b in zip(given, truth, strict=True)]))
+
+    record["rmse_of_seconds"] = over(second)
+    record["rmse_by_seconds"] = {seconds: over(seconds * second) for seconds in (1, 2, 5)}
     record["linear_rmse"], record["linear_order"], record["linear_rmse_of_seconds"] = linear(
         angle[:BALL_TRAIN], place[:BALL_TRAIN], angle[BALL_TRAIN:], place[BALL_TRAIN:], second
     )
+    record["linear_rmse_by_seconds"] = {
+        seconds: linear(angle[:BALL_TRAIN], place[:BALL_TRAIN], angle[BALL_TRAIN:], place[BALL_TRAIN:], seconds * second, second)[2]
+        for seconds in (1, 2, 5)
+    }
     record["spread_of_test"] = float(np.std(place[BALL_TRAIN:]))
     record["test"] = "free simulation of the last 300 samples from their first two positions"
     return [record]
 
 
-def linear(inputs, outputs, test_inputs, test_outputs, second: int = 100) -> tuple[float, int, float]:
+def linear(inputs, outputs, test_inputs, test_outputs, second: int = 100, every: int | None = None) -> tuple[float, int, float]:
     """A linear ARX model, its order chosen by simulating the last fifth of what it may learn from: error, order, error over seconds."""
     cut = len(inputs) * 4 // 5
     orders = {}
@@ -145,7 +145,7 @@ def linear(inputs, outputs, test_inputs, test_outputs, second: int = 100) -> tup
     order = min(orders, key=lambda one: orders[one])
     factors = _arx(inputs, outputs, order)
     off = _simulate_arx(factors, test_inputs, test_outputs, order) - test_outputs[order:]
-    pieces = [slice(t, t + second + order) for t in range(0, len(test_inputs) - second - order, second)]
+    pieces = [slice(t, t + second + order) for t in range(0, len(test_inputs) - second - order, every or second)]
     again = [root_mean_square(_simulate_arx(factors, test_inputs[p], test_outputs[p], order) - test_outputs[p][order:]) for p in pieces]
     return root_mean_square(off), order, float(np.mean(again))
 

@@ -125,6 +125,7 @@ def induce(
     seed: int = 0,
     steps: int = BUDGET,
     seconds: float = 60.0,
+    episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Discovery: ...
@@ -140,6 +141,7 @@ def induce(
     thorough: bool = False,
     steps: int = BUDGET,
     seconds: float = 60.0,
+    episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Induction | Discovery:
@@ -157,7 +159,7 @@ def induce(
     Example: `found = vpw.induce(world, traces); print(found); Path("world_model.py").write_text(found.program.text)`
     """
     if traces is None:
-        return discover(open_world(world), budget=steps, seed=seed, seconds=seconds, fields=fields, progress=progress)
+        return discover(open_world(world), budget=steps, seed=seed, seconds=seconds, episodes=episodes, fields=fields, progress=progress)
     domain: Domain = world
     episodes = for_fitting(_of(domain, traces).episodes)
     return induce_from(

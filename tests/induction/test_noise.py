@@ -1,8 +1,9 @@
 """Noise of observations: the form is still found, and standard errors mean what they say."""
 
 import numpy as np
+import pytest
 from draws import SEED
-from zoo import hidden_velocity, pendulum, viscous
+from zoo import PUSH, hidden_velocity, pendulum, run, viscous
 
 from visualpatchworld.induction.draft import Draft, Stretches
 from visualpatchworld.induction.search import search_dynamics
@@ -81,6 +82,71 @@ def test_hidden_velocities_are_told():
     animal = hidden_velocity(np.random.default_rng(SEED))
     found = search_dynamics(animal.trajectories, animal.space)
     assert found.reading.hidden, f"seed {SEED}"
+
+
+def test_standard_errors_cover_the_truth():
+    """Two standard errors hold the truth about as often as they should, also where a velocity is not observed."""
+    draft = Draft("pendulum", Program(TEXT), tuple(TRUTH))
+    for seen in ([True, True], [True, False]):
+        inside = []
+        for k in range(12):
+            windows = noisy_windows(np.random.default_rng((SEED, 1, k)))
+            shot = refine_noisy(draft, windows, seen=np.array(seen))
+            inside += [abs(shot.draft.program.constants[name] - TRUTH[name]) < 1.96 * shot.draft.stderr[name] for name in TRUTH]
+        # 36 trials at 95 %: fewer than 29 would be seen once in a thousand times.
+        assert np.sum(inside) >= 29, f"seed {SEED}: {np.mean(inside):.2f} of the constants within two standard errors, seen {seen}"
+
+
+def test_a_clip_is_found_under_noise():
+    def step(state, action):
+        v = np.clip(state[1] + 0.05 * (gain * action[0] - drag * state[1]), -top, top)
+        return np.array([state[0] + 0.05 * v, v])
+
+    rng = np.random.default_rng(SEED)
+    gain, drag, top = rng.uniform(6, 9), rng.uniform(0.2, 0.4), rng.uniform(1.0, 1.5)
+    trajectories = run(rng, step, lambda: 0.5 * rng.normal(size=2), PUSH, hold=6)
+    found = search_dynamics(noised(trajectories, rng), PUSH)
+    constants = [abs(value) for value in found.draft.program.constants.values() if isinstance(value, int | float)]
+    for truth in (gain, top):
+        assert any(abs(value / truth - 1) < 0.02 for value in constants), f"seed {SEED}: {truth}\n{found.draft.program.text}"
+    assert found.verdict == "explained" and "clip" in {law for law, _ in found.draft.laws}, f"seed {SEED}: {found.why}"
+
+
+def test_noise_of_the_world_itself_is_told():
+    rng = np.random.default_rng(SEED)
+    pull, gain = rng.uniform(4, 8), rng.uniform(1, 3)
+
+    def step(state, action):
+        v = state[1] + 0.05 * (gain * action[0] - pull * np.sin(state[0])) + 0.02 * rng.normal()
+        return np.array([state[0] + 0.05 * v, v])
+
+    found = search_dynamics(run(rng, step, lambda: rng.normal(size=2), PUSH, hold=5), PUSH)
+    assert found.verdict == "explained" and "noise in the world" in found.why, f"seed {SEED}: {found.verdict}, {found.why}"
+
+
+def chaotic(state, action):
+    """A map that stretches far and folds at irregular places: no short sum over its fields."""
+    return np.array([(7 * np.exp(3 * state[0]) + 0.1 * action[0]) % 1.0, (11 * state[0] ** 2 + 5 / (0.1 + state[1])) % 1.0])
+
+
+def looked_up(table):
+    """Every cell of the plane has its own push."""
+
+    def step(state, action):
+        i, j = np.clip(((state + 2) * 2).astype(int), 0, 7)
+        return np.clip(state + 0.3 * table[i, j] + 0.02 * action[0], -2, 2)
+
+    return step
+
+
+@pytest.mark.parametrize("kind", ["chaotic map", "lookup table"])
+def test_worlds_without_an_answer_are_unexplained(kind):
+    rng = np.random.default_rng(SEED)
+    step = chaotic if kind == "chaotic map" else looked_up(rng.normal(size=(8, 8, 2)))
+    start = (lambda: rng.uniform(0, 1, 2)) if kind == "chaotic map" else (lambda: rng.uniform(-2, 2, 2))
+    found = search_dynamics(run(rng, step, start, PUSH, episodes=8, steps=80), PUSH, seconds=8)
+    assert found.verdict == "unexplained", f"seed {SEED}: {found.verdict}, {found.why}\n{found.draft.program.text}"
+    assert any(name in found.why for name in ("x0", "x1")), f"the sentence names the field: {found.why}"
 
 
 def test_pure_noise_is_unexplained():

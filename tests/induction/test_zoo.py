@@ -41,3 +41,10 @@ def test_delayed_actions_are_remembered_by_the_state():
     start = found.reading.states(trajectory)[:1]
     rolled = march(found.draft.program, start, trajectory.actions[None, :20])[0, -1]
     np.testing.assert_allclose(rolled, trajectory.observations[20], atol=1e-4, err_msg=f"seed {SEED}")
+
+
+def test_a_stop_that_is_the_same_on_both_sides_is_one_law():
+    animal = next(make for make in ZOO if make.__name__ == "soft_stop")(np.random.default_rng(SEED))
+    found = search_dynamics(animal.trajectories, animal.space)
+    stops = [bodies for law, bodies in found.draft.laws if law == "soft stop"]
+    assert len(stops) == 1 and found.evidence[0].constants <= 4, f"seed {SEED}: {found.draft.laws}\n{found.draft.program.text}"

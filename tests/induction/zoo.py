@@ -187,6 +187,25 @@ def dry(rng):
     return Animal("dry", run(rng, step, lambda: 2 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "friction": friction})
 
 
+def sticking(rng):
+    dt, gain = 0.05, rng.uniform(2, 4)
+    friction = gain * rng.uniform(0.3, 0.5)
+
+    def step(s, a):
+        v = s[1] + dt * gain * a[0]
+        v = np.sign(v) * max(abs(v) - dt * friction, 0.0)
+        return np.array([s[0] + dt * v, v])
+
+    trajectories = run(rng, step, lambda: rng.normal(size=2) * [1, 0.3], PUSH, hold=8)
+    return Animal("sticking", trajectories, PUSH, {"gain": gain, "friction": friction}, laws=("stick",))
+
+
+def bent_drag(rng):
+    dt, bend, pull, gain = 0.05, rng.uniform(0.5, 1.5), rng.uniform(0.5, 2), rng.uniform(1, 3)
+    step = second_order(lambda q, v, a: [bend * (1 - q[0] ** 2) * v[0] - pull * q[0] + gain * a[0]], dt)
+    return Animal("bent_drag", run(rng, step, lambda: rng.normal(size=2), PUSH), PUSH, {"bend": bend, "pull": pull, "gain": gain})
+
+
 def springs_between(rng):
     dt, stiff, damp, gain, ratio = 0.05, rng.uniform(2, 8), rng.uniform(0.1, 0.5), rng.uniform(1, 4), rng.uniform(0.4, 0.8)
 
@@ -246,7 +265,7 @@ def soft_stop(rng):
         return [gain * a[0] - drag * v[0] - stiff * max(q[0] - edge, 0) - stiff * min(q[0] + edge, 0)]
 
     trajectories = run(rng, second_order(accelerate, dt), lambda: rng.uniform(-0.5, 0.5, 2) * [1, 4], PUSH, hold=5, steps=150)
-    return Animal("soft_stop", trajectories, PUSH, {"gain": gain, "drag": drag, "edge": edge, "stiff": stiff})
+    return Animal("soft_stop", trajectories, PUSH, {"gain": gain, "drag": drag, "edge": edge, "stiff": stiff}, laws=("soft stop",))
 
 
 def burning_mass(rng):
@@ -387,7 +406,7 @@ def discs(rng):
 
 
 ZOO = (
-    first_order, unicycle, boat, bicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, springs_between, regional,
-    clip, stop, bounce, soft_stop, burning_mass, action_table, even_table, pendulum, wrapped_pendulum, extra_columns, hidden_velocity,
-    rk4_repeat, substeps, geared, hill, discs,
+    first_order, unicycle, boat, bicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, sticking, bent_drag,
+    springs_between, regional, clip, stop, bounce, soft_stop, burning_mass, action_table, even_table, pendulum, wrapped_pendulum,
+    extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
 )  # fmt: skip

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.scene.audit import Audit, Moment, audit, read_moments
+from visualpatchworld.scene.audit import Audit, audit, read_moments
 from visualpatchworld.scene.calibrate import extractor
+from visualpatchworld.scene.extractor import Moment
 
 
 def judged(name: str, *states: tuple[float, ...]) -> Audit:

@@ -12,7 +12,7 @@ from visualpatchworld.errors import BadGraph, BadPicture, VpwError
 from visualpatchworld.scene.audit import audit, moments_of_file, read_moments
 from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.scene.tool.calibration import parse_calibration
-from visualpatchworld.scene.tool.extractor import Extractor
+from visualpatchworld.scene.tool.extractor import ToolExtractor
 from visualpatchworld.trace.episode import Episode, collect
 
 FEW = 6  # pictures of a world; some take long to draw
@@ -20,7 +20,7 @@ SEED = 77  # not that of the calibration
 
 
 @functools.cache
-def seen(name: str) -> tuple[Domain, Extractor, Episode, np.ndarray]:
+def seen(name: str) -> tuple[Domain, ToolExtractor, Episode, np.ndarray]:
     """A domain, its extractor, an episode of a few steps that it was not calibrated with, and its pictures."""
     domain = dataclasses.replace(load_domain(name), episode_steps=FEW)
     (episode,) = collect(domain, domain.constants, episodes=1, seed=SEED, pixels=True)
@@ -100,7 +100,7 @@ def test_what_no_picture_shows_is_where_it_was_before(domain: Domain):
 def test_calibrations_are_kept_as_text(domain: Domain):
     _, tool, _, frames = seen(domain.name)
     text = tool.calibration.text()
-    again = Extractor(tool.template, tool.look, parse_calibration(text), tool.size_px)
+    again = ToolExtractor(tool.template, tool.look, parse_calibration(text), tool.size_px)
     assert again.calibration.text() == text
     first, second = tool.see(frames[0]).numbers, again.see(frames[0]).numbers
     assert second == pytest.approx(first, rel=1e-3, abs=1e-3)

@@ -148,3 +148,9 @@ def test_export_asks_once_per_kept_frame(vpw: Vpw, toy_file: Path, tmp_path: Pat
     assert (first["view"], len(first["transitions"]), len(first["transitions"][0]["action"])) == ("vlm", 2, 15)
     vpw(*shared, "--replay", tape)
     assert out.read_bytes() == live
+
+
+def test_a_row_of_a_trace_file_is_read_by_a_model_too(vpw: Vpw, toy_file: Path):  # noqa: F811
+    with scripted([FINE]) as server:
+        graph = json.loads(vpw("scene", "slider", f"{toy_file}:3", "--via", "vlm", "--model", "m", "--endpoint", server.url, "--json"))
+    assert (graph["metadata"]["source"], graph["metadata"]["step"]) == ("vlm", 3)

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from visualpatchworld.domain import Domain, load_domain
-from visualpatchworld.errors import BadTrace, CannotWrite, VpwError
-from visualpatchworld.trace.episode import Episode, collect
+from visualpatchworld.errors import BadTrace, CannotWrite
+from visualpatchworld.scene.calibrate import extractor
+from visualpatchworld.scene.extractor import OracleExtractor
+from visualpatchworld.trace.episode import Episode, Traces, collect
 from visualpatchworld.trace.export import export
 from visualpatchworld.trace.layout import Column
 from visualpatchworld.trace.read import read_traces
@@ -236,7 +238,7 @@ def test_an_unwritable_place_is_told_before_the_work(tmp_path: Path, toy: Domain
 @pytest.mark.parametrize("stride", [1, 5, 7, 30, 31])
 def test_macro_actions_match_the_stride(toy: Domain, toy_file: Path, stride: int):
     traces = read_traces(toy_file, toy)
-    records = [json.loads(line) for line in export(traces, toy, view="oracle", stride=stride)]
+    records = [json.loads(line) for line in export(traces, OracleExtractor(toy.scene, toy.constants), view="oracle", stride=stride)]
     assert [record["episode"] for record in records] == [0, 1, 2]
     for record, episode in zip(records, traces.episodes, strict=True):
         assert [item["t"] for item in record["transitions"]] == list(range(0, len(episode) - stride, stride))
@@ -250,9 +252,10 @@ def test_macro_actions_match_the_stride(toy: Domain, toy_file: Path, stride: int
             assert item["after"]["metadata"]["step"] == item["t"] + stride
 
 
-def test_a_view_nobody_has_yet_is_named(toy: Domain, toy_file: Path):
-    with pytest.raises(VpwError, match="view 'tool' is not available for 'slider'"):
-        list(export(read_traces(toy_file, toy), toy, view="tool", stride=5))
+def test_pictures_that_traces_do_not_hold_are_named(toy: Domain):
+    traces = Traces(None, toy.name, toy.constants, tuple(collect(toy, toy.constants, episodes=1, seed=0)))
+    with pytest.raises(BadTrace, match="holds no pictures; collect it with --pixels"):
+        list(export(traces, extractor(toy), view="tool", stride=5))
 
 
 def _state(graph: dict) -> np.ndarray:

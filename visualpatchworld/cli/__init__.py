@@ -1,12 +1,14 @@
-"""The command line: every module here whose name has no underscore is a verb, and its function of the same name is the command."""
+"""The command line: every function without an underscore in a module without one is a verb; verbs of one theme share a module."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import io
 import os
 import pkgutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -46,10 +48,15 @@ def build_app() -> typer.Typer:
     """The application with every verb that is found in this folder."""
     app = typer.Typer(name="vpw", help=sys.modules["visualpatchworld"].__doc__, add_completion=False, pretty_exceptions_enable=False)
     app.callback(invoke_without_command=True)(_without_verb)
-    for module in pkgutil.iter_modules(__path__):
-        if not module.name.startswith("_"):
-            app.command()(getattr(importlib.import_module(f"{__name__}.{module.name}"), module.name))
+    for _, command in sorted(_commands().items()):
+        app.command()(command)
     return app
+
+
+def _commands() -> dict[str, Callable[..., None]]:
+    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__) if found.name[0] != "_"]
+    functions = (item for module in modules for item in vars(module).items() if getattr(item[1], "__module__", "") == module.__name__)
+    return {name: function for name, function in functions if inspect.isfunction(function) and not name.startswith("_")}
 
 
 def _without_verb(context: typer.Context) -> None:

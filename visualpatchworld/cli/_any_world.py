@@ -86,7 +86,8 @@ def look(world: World, fields: str | None, seed: int, as_json: bool) -> None:
         "integrator": reading.integrator,
         "env_steps": world.env_steps,
     }
-    show(result, as_json, fields_table(world.name, result["fields"]), f"dt {reading.dt:g}, integrator {reading.integrator}")
+    acts = f"actions ({kind}): {', '.join(names)}" if names else "nothing is done: there are no actions"
+    show(result, as_json, fields_table(world.name, result["fields"]), f"{acts}; dt {reading.dt:g}, integrator {reading.integrator}")
 
 
 def fields_table(world: str, fields: Sequence[Mapping[str, Any]]) -> Table:
@@ -99,15 +100,19 @@ def fields_table(world: str, fields: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
-def induce(world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, as_json: bool) -> None:
+def induce(
+    world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, as_json: bool, episodes: int | None = None
+) -> None:
     """Find a world's program, write it down with its record, and show what was found; the exit status says whether it explains."""
-    result = induced(world, out, fields, budget, seconds, seed)
+    result = induced(world, out, fields, budget, seconds, seed, episodes)
     show(result, as_json, *found_parts(result))
     if result["verdict"] == "unexplained":
         raise typer.Exit(UNEXPLAINED)
 
 
-def induced(world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int) -> dict[str, Any]:
+def induced(
+    world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, episodes: int | None = None
+) -> dict[str, Any]:
     """The record of an induction, after program and record were written."""
     from visualpatchworld.induction.discover import discover, summary
     from visualpatchworld.output import make_folder, write_text, writing
@@ -115,7 +120,7 @@ def induced(world: World, out: Path, fields: str | None, budget: int, seconds: f
 
     folder = make_folder(out)
     with writing(folder / PROGRAM) as aside, working("inducing") as progress:
-        found = discover(world, budget=budget, seed=seed, seconds=seconds, fields=corrections(fields), progress=progress)
+        found = discover(world, budget=budget, seed=seed, seconds=seconds, episodes=episodes, fields=corrections(fields), progress=progress)
         aside.write_text(found.program.text, encoding="utf-8")
     result = summary(found, str(folder / PROGRAM))
     write_text(folder / RECORD, to_json(result, indent=2) + "\n")
@@ -141,25 +146,28 @@ def found_parts(result: Mapping[str, Any]) -> list[Any]:
     return [fields_table(result["world"], result["fields"]), constants, "\n".join(line for line in lines if line)]
 
 
-def rollout(program: Path, world: World, horizon: int, as_json: bool) -> None:
+def rollout(program: Path, world: World, horizon: int, last: int | None, as_json: bool) -> None:
     """Roll a program out along a log, and measure its error by horizon in units of each field's spread of change."""
     import numpy as np
 
     from visualpatchworld.induction.replay import replay_errors
     from visualpatchworld.program.program import Program, read_program
     from visualpatchworld.world.collect import collect
+    from visualpatchworld.world.log import LogWorld
 
     model = Program(read_program(program), program)
+    if isinstance(world, LogWorld) and "_next" in (model.text.split('"""')[1] if '"""' in model.text else ""):
+        world = world.with_neighbours()
     with working("rolling out") as progress:
         progress("collecting")
-        seen = collect(world, 1000, np.random.default_rng(1))
+        seen = collect(world, 1000, np.random.default_rng(1))[-last if last else None :]
         errors, by_field = replay_errors(model, seen, horizon)
     result = {
         "world": world.name,
         "program": str(program),
         "program_hash": model.hash,
         "normalised_error": errors,
-        "normalised_by_field": by_field,
+        "normalised_by_field": {steps: _by_name(row, world.field_names) for steps, row in by_field.items()},
     }
     table = Table(title="error over the spread of each field's change")
     for heading in ("steps", "mean", "median", "p90"):
@@ -167,6 +175,10 @@ def rollout(program: Path, world: World, horizon: int, as_json: bool) -> None:
     for steps, row in errors.items():
         table.add_row(str(steps), *(f"{row[name]:.3g}" for name in ("mean", "median", "p90")))
     show(result, as_json, table)
+
+
+def _by_name(row: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+    return {names[int(column)]: value for column, value in row.items()}
 
 
 def plan(world: World, program: Path, episodes: int, seed: int, as_json: bool, *, on_true_world: int = 0) -> None:

@@ -49,7 +49,8 @@ def baseline(
     from visualpatchworld.llm.client import Budget, Client, Price, Sampling, Tape
     from visualpatchworld.llm.endpoint import Endpoint
     from visualpatchworld.output import make_folder, write_text
-    from visualpatchworld.paper.baselines.run import PROGRAM, RECORD, find_method, run, summary
+    from visualpatchworld.paper.baselines.record import PROGRAM, RECORD
+    from visualpatchworld.paper.baselines.run import find_method, run, summary
     from visualpatchworld.trace.episode import collect, for_fitting
     from visualpatchworld.trace.read import read_traces
 

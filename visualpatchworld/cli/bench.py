@@ -49,7 +49,7 @@ def bench(
     Example: vpw bench main --dask tcp://127.0.0.1:8786
     """
     from visualpatchworld.output import make_folder
-    from visualpatchworld.paper.baselines.run import PROGRAM
+    from visualpatchworld.paper.baselines.record import PROGRAM
     from visualpatchworld.paper.jobs import Job, Source, Writer
     from visualpatchworld.paper.kept import kept_reports
     from visualpatchworld.paper.suite import cells, exhibits, find_suite, sources

@@ -87,7 +87,7 @@ def plan(
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.cli._results import planned, success_list
     from visualpatchworld.output import make_folder
-    from visualpatchworld.paper.baselines.run import read_written
+    from visualpatchworld.paper.baselines.record import read_written
     from visualpatchworld.paper.evaluation import Request
     from visualpatchworld.paper.goals import Goals, counted, read_goal
     from visualpatchworld.plan.scorer import RolloutScorer

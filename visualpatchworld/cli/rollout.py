@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import AsJson, InSandbox, Seed, Unfiltered
+from visualpatchworld.cli._options import (
+    ActionColumns,
+    AsJson,
+    EpisodeColumn,
+    InSandbox,
+    Seed,
+    StateColumns,
+    StepSeconds,
+    Unfiltered,
+    finite,
+)
 from visualpatchworld.cli._show import show, working
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import VpwError
@@ -23,6 +33,10 @@ def rollout(
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the last N episodes.")] = None,
     sandbox: InSandbox = False,
     unfiltered: Unfiltered = False,
+    action: ActionColumns = None,
+    state: StateColumns = None,
+    episode: EpisodeColumn = None,
+    dt: StepSeconds = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -46,7 +60,8 @@ def rollout(
     if domain is None:
         if sandbox:
             raise VpwError("--sandbox needs --domain, which says what the program's state is.")
-        _any_world.rollout(program, _any_world.opened(str(traces)), horizon, as_json)
+        finite(dt)
+        _any_world.rollout(program, _any_world.opened(str(traces), action, state, episode, dt), horizon, last, as_json)
         return
     world = load_domain(domain)
     seen = read_traces(traces, world)

@@ -12,7 +12,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.induction.windows import Recording
 from visualpatchworld.laws.probe import Probe
 from visualpatchworld.scene.schema import SceneGraph
-from visualpatchworld.scene.tool.extractor import Extractor
+from visualpatchworld.scene.tool.extractor import ToolExtractor
 from visualpatchworld.simulator import Constants
 
 
@@ -48,7 +48,7 @@ def black_box(domain: Domain, constants: Constants) -> BlackBox:
     )
 
 
-def pixel_box(domain: Domain, constants: Constants, tool: Extractor) -> BlackBox:
+def pixel_box(domain: Domain, constants: Constants, tool: ToolExtractor) -> BlackBox:
     """A black box of which only pictures are seen; states and shapes are read off them."""
     simulator = domain.simulator(constants)
     simulator.reset(seed=0)

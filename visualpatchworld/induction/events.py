@@ -12,6 +12,7 @@ from visualpatchworld.induction.terms import Rows
 
 WAVES = 80  # random smooth features
 CUT = 10.0
+PILE = 150  # parts of a column's range, of which the outermost may hold a pile
 OPPOSITE = -0.25  # errors of neighbouring steps that are so opposite are noise of observations
 MOST_SET_ASIDE = 0.4  # more rows than this are no events: the smooth fit is just poor
 
@@ -80,11 +81,28 @@ def noise_left(left: Float[np.ndarray, " N"], rows: Rows, kept: Bool[np.ndarray,
 def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
     """Steps that end at a value of a field that is met again and again: a wall or a clip."""
     found = np.zeros(len(rows.before), bool)
+    # What stays at such a value is held there, unless it is at rest in all fields; and also then, if it rests whatever is done.
+    still = (rows.after == rows.before).all(axis=1)
+    if still.any() and rows.actions.shape[1] and np.ptp(rows.actions[still], axis=0).any():
+        still = np.zeros(len(still), bool)
     for column in range(rows.before.shape[1]):
         found |= repeated(rows.after[:, column]) & (rows.after[:, column] != rows.before[:, column])
-        # What stays at such a value is held there, unless it is at rest in all fields.
-        still = (rows.after == rows.before).all(axis=1)
         found |= repeated(rows.after[:, column]) & ~still
+        found |= piled(rows.after[:, column])
+        if (repeated(rows.after[:, column]) & (rows.after[:, column] == 0)).any():
+            # What comes to a stand again and again is held there: only steps that go on moving the same way tell the forces.
+            found |= np.sign(rows.before[:, column]) * np.sign(rows.after[:, column]) <= 0
+    return found
+
+
+def piled(values: Float[np.ndarray, " N"], least: int = 8) -> Bool[np.ndarray, " N"]:
+    """Rows at an end of the range where far more lie than next to it: a wall or a clip that is seen with noise."""
+    found = np.zeros(len(values), bool)
+    width = float(np.ptp(values)) / PILE
+    for away in (values.max() - values, values - values.min()) if width > 0 else ():
+        here, *near = (int(((away >= k * width) & (away < (k + 1) * width)).sum()) for k in range(3))
+        if here >= max(least, 0.005 * len(values)) and here >= 5 * max(*near, 1):
+            found |= away < width
     return found
 
 

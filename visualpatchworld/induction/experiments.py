@@ -209,7 +209,7 @@ def unforeseen(found: Found, rows: Rows) -> Bool[np.ndarray, " N"]:
     """Steps that the program misses by far more than it missed most of those that it was found from."""
     given = march(found.draft.program, rows.before, rows.actions[:, None])[:, 0]
     off = np.where(np.isfinite(given), np.abs(rows.after - given), np.inf)
-    return (off > open_rows(found.evidence[0]).tolerance[: off.shape[1]]).any(axis=1)
+    return np.asarray((off > open_rows(found.evidence[0]).tolerance[: off.shape[1]]).any(axis=1))
 
 
 def _rows(known: Known) -> Rows:

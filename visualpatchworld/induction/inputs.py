@@ -106,6 +106,8 @@ def shaped_drives(space: ActionSpace, delay: Delay) -> list[Term]:
             )
         )
         if space.low[column] < 0 < space.high[column]:
+            one_way = f"np.clip({code}, 0, {{inner}})"
+            terms.append(Term(one_way, "saturation", f"{label}_UP", 2.05, (code,), parts, inner_label=f"{label}_TOP"))
             terms.append(Term(f"np.maximum({code}, 0)", "drive", f"{label}_UP", 1.3, (code,)))
             terms.append(Term(f"np.minimum({code}, 0)", "drive", f"{label}_DOWN", 1.3, (code,)))
     return terms

@@ -191,7 +191,7 @@ def _diagonal(terms: Sequence[Term], cells: Float[np.ndarray, "N Q P"]) -> Float
 
 def _least(cells: Float[np.ndarray, "N Q P"], right: Float[np.ndarray, "N Q"], *, padded: bool = False) -> Float[np.ndarray, " P"]:
     """Linear least squares with columns of even size; `padded` puts a zero in front, for the anchor."""
-    rows = cells.reshape(-1, cells.shape[-1])
+    rows = cells.reshape(right.size, cells.shape[-1])  # also where there is nothing to choose
     size = np.linalg.norm(rows, axis=0)
     unit = np.where(size > 0, size, 1.0)
     found = np.linalg.lstsq(rows / unit, right.ravel(), rcond=1e-11)[0] / unit

@@ -11,6 +11,7 @@ from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.terms import Rows, Term
 
 WIDE = 10  # with more state fields than this, products of others are left out
+FEW = 4  # state fields up to which rarer products and rates are tried
 MANY = 45  # places of a scan
 
 
@@ -36,20 +37,23 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
         plain += [
             Term(v, "viscous", "DRAG", of=(own.velocity,)),
             Term(f"np.abs({v}) * {v}", "quadratic", "DRAG_SQUARE", 1.1, (own.velocity,)),
-            Term(f"np.sign({v})", "dry", "FRICTION", 1.1, (own.velocity,)),
         ]
-    else:
+        if spans[own.velocity][0] < 0 < spans[own.velocity][1]:  # one way alone a dry friction is a constant
+            plain.append(Term(f"np.sign({v})", "dry", "FRICTION", 1.1, (own.velocity,)))
+    elif spans[own.name][0] < 0 < spans[own.name][1]:
         plain += [
             Term(f"np.abs({q}) * {q}", "quadratic", "DRAG_SQUARE", 1.2, (own.name,)),
             Term(f"np.sign({q})", "dry", "FRICTION", 1.2, (own.name,)),
         ]
     if not (own.angle and (own.wraps or len(own.columns) == 2)):
         plain += [Term(q, "spring", "SPRING", of=(own.name,))]
-        plain += [Term(f"{q} ** 2", "field", "BEND", 1.2, (own.name,)), Term(f"{q} ** 3", "spring", "HARD", 1.2, (own.name,))]
+        plain += [Term(f"{q} ** 2", "field", "BEND", 1.2, (own.name,)), Term(f"{q} ** 3", "spring", "HARD", 1.1, (own.name,))]
     if own in turning:
+        # Where nothing says that a coordinate is an angle, a sine beside a spring is likelier to mimic a spring that hardens.
+        sure = 0.0 if own.angle else 0.15
         plain += [
-            Term(f"np.sin({q})", "field", "PULL", of=(own.name,)),
-            Term(f"np.cos({q})", "field", "WEIGHT", 1.05, (own.name,)),
+            Term(f"np.sin({q})", "field", "PULL", 1.0 + sure, (own.name,)),
+            Term(f"np.cos({q})", "field", "WEIGHT", 1.05 + sure, (own.name,)),
         ]
     for other in others:
         place = f"state.{other.name}"
@@ -125,9 +129,15 @@ def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans,
     limited = straight if not wide else [n for n in straight if n in (own.name, own.velocity)]
     for k, n in enumerate(limited):
         for m in limited[k:]:
-            if (m, n) != (own.name, own.name):
+            one_way = m == n == own.velocity and not spans[n][0] < 0 < spans[n][1]  # then its square is the quadratic loss
+            if (m, n) != (own.name, own.name) and not one_way:
                 what = f"state.{n} ** 2" if m == n else f"state.{n} * state.{m}"
                 terms.append(Term(what, "coupling", f"{_up(n)}_{_up(m)}" if m != n else f"{_up(n)}_SQUARE", 1.4, (n, m)))
+    if own.velocity:
+        v = f"state.{own.velocity}"
+        terms.append(Term(f"{v} ** 3", "viscous", "DRAG_THIRD", 1.3, (own.velocity,)))
+        if own.name in straight:
+            terms.append(Term(f"state.{own.name} ** 2 * {v}", "viscous", "DRAG_BEND", 1.4, (own.velocity, own.name)))
     for k, i in enumerate(singles):
         for j in singles[k + 1 :]:
             if i.of != j.of:
@@ -142,6 +152,10 @@ def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans,
 def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide) -> list[Term]:
     terms = list(shaped)
     v = f"state.{own.velocity}"
+    if own.velocity:
+        fast = max(abs(spans[own.velocity][0]), abs(spans[own.velocity][1])) or 1.0
+        steep = tuple(np.geomspace(1.5, 300, 16) / fast)
+        terms.append(Term(f"np.tanh({{inner}} * {v})", "dry", "FRICTION_SMOOTH", 2.1, (own.velocity,), steep, inner_label="FRICTION_STEEP"))
     for turn in [own] if own in turning else []:
         for s in shaped:
             if s.grid and s.law in ("saturation", "dead zone"):
@@ -203,6 +217,10 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
             terms.append(
                 Term(f"np.minimum({place} - {{inner}}, 0)", "soft stop", "STOP_LOW", 2.1, (c.name,), edges, inner_label="LOW_EDGE")
             )
+            if low < 0 < high:
+                reach = tuple(min(-low, high) * np.linspace(0.04, 0.98, MANY))
+                within = f"np.clip({place}, -{{inner}}, {{inner}})"
+                terms.append(Term(f"({place} - {within})", "soft stop", "STOP", 2.05, (c.name,), reach, inner_label="EDGE"))
             if own.velocity:
                 terms.append(
                     Term(
@@ -216,6 +234,7 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
                         smooth=False,
                     )
                 )
+    terms += _rates_of_change(reading, inputs, shaped, spans)
     for c in reading.coordinates:
         if c is own or c.angle or wide:
             continue
@@ -237,6 +256,44 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
                     )
                 )
     return _once(terms)
+
+
+def _rates_of_change(reading: Reading, inputs, shaped, spans) -> list[Term]:
+    """What chemistry, biology and circuits add for few fields: third powers, saturation, exponential growth, rates by temperature."""
+    straight = [n for n in reading.state_names if n in spans and not any(c.name == n and c.angle for c in reading.coordinates)]
+    if len(straight) > FEW:
+        return []
+    terms = []
+    for i, n in enumerate(straight):
+        for j, m in enumerate(straight[i:], i):
+            for k in straight[j:]:
+                factors = [f"state.{name}" for name in (n, m, k)]
+                label = "_".join(_up(name) for name in (n, m, k))
+                terms.append(Term(" * ".join(factors), "coupling", label, 1.6, tuple(dict.fromkeys((n, m, k)))))
+    for i in (i for i in inputs if i.cost <= 1.01):
+        for k, n in enumerate(straight):
+            for m in straight[k:]:
+                terms.append(Term(f"{i.code} * state.{n} * state.{m}", "drive", f"{i.label}_{_up(n)}_{_up(m)}", 1.6, (*i.of, n, m)))
+    for s in (s for s in shaped if not s.grid):
+        for n in straight:
+            terms.append(Term(f"{s.code} * state.{n}", s.law, f"{s.label}_{_up(n)}", 1.6, (*s.of, n)))
+    for n in straight:
+        low, high = spans[n]
+        size = max(abs(low), abs(high)) or 1.0
+        place, up = f"state.{n}", _up(n)
+        others = [(f" * state.{m}", f"_{_up(m)}", (n, m)) for m in straight if m != n]
+        steep = tuple(np.geomspace(0.2, 20, 24) / size)
+        terms.append(Term(f"np.tanh({{inner}} * {place})", "saturation", f"TANH_{up}", 2.1, (n,), steep, inner_label=f"STEEP_{up}"))
+        growth = tuple(sign * value for sign in (1, -1) for value in np.geomspace(0.05, 8, 20) / size)
+        terms.append(Term(f"np.exp({{inner}} * {place})", "growth", f"EXP_{up}", 2.1, (n,), growth, inner_label=f"RATE_{up}"))
+        if low > 0:
+            half = tuple(size * np.geomspace(0.02, 10, 24))
+            for code, label, of in (("", "", (n,)), *others):
+                full = f"{place} / ({place} + {{inner}}){code}"
+                terms.append(Term(full, "saturation", f"FULL_{up}{label}", 2.2, of, half, inner_label=f"HALF_{up}"))
+                hot = f"np.exp(-{{inner}} / {place}){code}"
+                terms.append(Term(hot, "growth", f"HEAT_{up}{label}", 2.3, of, half, inner_label=f"BARRIER_{up}"))
+    return terms
 
 
 def _may_turn(c: Coordinate, spans) -> bool:

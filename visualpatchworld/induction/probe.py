@@ -213,7 +213,7 @@ class Probe:
                 state[edge.field] = edge.value - 1.5 * self.places.reading.dt * state[v]
                 if self.room < RUN_STEPS:
                     return
-                held = actions[self.rng.integers(len(actions))]
+                held = actions[int(self.rng.integers(len(actions)))]
                 try:
                     run = record(self.world, self.places.put(state), replay([held] * RUN_STEPS), placed=True)
                 except VpwError:

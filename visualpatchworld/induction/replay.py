@@ -11,10 +11,13 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.errors import BadTrace
+from visualpatchworld.program.env import imagine
+from visualpatchworld.program.follow import followed, shown
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.trajectory import Trajectory
 
 MOST_WINDOWS = 512
+MOST_LEAD = 12  # rows before a window that hidden fields are followed through
 STILL = 1e-12
 
 Rows = dict[str, dict[str, float]]
@@ -24,29 +27,42 @@ def replay_errors(program: Program, trajectories: Sequence[Trajectory], horizon:
     """Normalised errors by horizon, of all fields and of each: error over the standard deviation of that field's change in as many steps.
 
     A program that has `read` and `observe` is compared by its observations; any other by its state, which must be what was observed.
+    Fields that no observation shows are followed through a few rows before a window begins.
     """
     total, by_field = {}, {}
+    lead = _lead(program, trajectories[0].observations[0])
     for steps in sorted({1, *(h for h in (5, 25, 50, 100) if h < horizon), horizon}):
-        windows = windows_of(trajectories, steps)
+        windows = windows_of(trajectories, steps, lead)
         if windows is None:
             continue
-        total[str(steps)], by_field[str(steps)] = window_errors(last_observations(program, windows.starts, windows.actions), windows)
+        total[str(steps)], by_field[str(steps)] = window_errors(
+            last_observations(program, windows.starts, windows.actions, windows.before), windows
+        )
     if not total:
-        raise BadTrace(f"No trajectory has {min(horizon, 1)} steps to compare with.")
+        raise BadTrace(f"No trajectory has the {1 + lead} steps that a comparison takes.")
     return total, by_field
 
 
+def _lead(program: Program, observation: Float[np.ndarray, " O"]) -> int:
+    """How many rows are looked at before a window begins: none where one observation shows the whole state."""
+    with jax.enable_x64(True):
+        world = imagine(program, dtype=np.float64)
+        hidden = int((~np.asarray(shown(world, jnp.asarray(observation)))).sum())
+    return min(hidden + 1, MOST_LEAD) if hidden else 0
+
+
 class Windows(NamedTuple):
-    """N stretches of H steps of a log: what was observed first and last, and what was done between."""
+    """N stretches of H steps of a log: what was observed first and last, and what was done between; and L rows and actions before."""
 
     starts: Float[np.ndarray, "N O"]
     actions: Float[np.ndarray, "N H A"]
     truths: Float[np.ndarray, "N O"]
+    before: tuple[Float[np.ndarray, "N L O"], Float[np.ndarray, "N L A"]] | None = None
 
 
-def windows_of(trajectories: Sequence[Trajectory], steps: int) -> Windows | None:
+def windows_of(trajectories: Sequence[Trajectory], steps: int, lead: int = 0) -> Windows | None:
     """Stretches of so many steps, evenly thinned; None where no trajectory is that long."""
-    places = [(t, i) for t in trajectories for i in range(len(t) - steps + 1)]
+    places = [(t, i) for t in trajectories for i in range(lead, len(t) - steps + 1)]
     if not places:
         return None
     kept = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, MOST_WINDOWS).astype(int))]
@@ -54,6 +70,7 @@ def windows_of(trajectories: Sequence[Trajectory], steps: int) -> Windows | None
         np.array([t.observations[i] for t, i in kept]),
         np.array([t.actions[i : i + steps] for t, i in kept]),
         np.array([t.observations[i + steps] for t, i in kept]),
+        (np.array([t.observations[i - lead : i] for t, i in kept]), np.array([t.actions[i - lead : i] for t, i in kept])) if lead else None,
     )
 
 
@@ -67,21 +84,25 @@ def window_errors(predicted: Float[np.ndarray, "N O"], windows: Windows) -> tupl
     return _spread(np.sqrt(np.mean((off[:, live] / change[live]) ** 2, axis=1))), by_field
 
 
-def last_observations(program: Program, starts: Float[np.ndarray, "N O"], actions: Float[np.ndarray, "N H A"]) -> Float[np.ndarray, "N O"]:
+def last_observations(
+    program: Program,
+    starts: Float[np.ndarray, "N O"],
+    actions: Float[np.ndarray, "N H A"],
+    before: tuple[Float[np.ndarray, "N L O"], Float[np.ndarray, "N L A"]] | None = None,
+) -> Float[np.ndarray, "N O"]:
     """What the program foresees to be observed after these actions, in double precision."""
-    model = program.bind_world("jax")
-
-    def last(start: jax.Array, acted: jax.Array) -> jax.Array:
-        state = model.State(*start) if model.read is None else model.read(start)
-
-        def advance(state, action):
-            return model.State(*(jnp.asarray(field, start.dtype) for field in model.step(state, action))), None
-
-        state = jax.lax.scan(advance, model.State(*(jnp.asarray(field, start.dtype) for field in state)), acted)[0]
-        return jnp.stack(state[: len(start)] if model.observe is None else list(model.observe(state)))
-
     with jax.enable_x64(True):
-        return np.asarray(jax.jit(jax.vmap(last))(jnp.asarray(starts), jnp.asarray(actions)))
+        world = imagine(program, dtype=np.float64)
+
+        def last(start: jax.Array, acted: jax.Array, seen: jax.Array, done: jax.Array) -> jax.Array:
+            state = world.read(seen[0] if len(seen) else start)
+            for k in range(len(seen)):
+                state = followed(world, state, done[k], seen[k + 1] if k + 1 < len(seen) else start)
+            return world.observe(jax.lax.scan(lambda now, action: (world.step(now, action), None), state, acted)[0])
+
+        nothing = np.zeros((len(starts), 0, starts.shape[1])), np.zeros((len(starts), 0, actions.shape[2]))
+        parts = (jnp.asarray(part) for part in (starts, actions, *(before or nothing)))
+        return np.asarray(jax.jit(jax.vmap(last))(*parts))
 
 
 def _spread(values: np.ndarray) -> dict[str, float]:

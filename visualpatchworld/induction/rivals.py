@@ -13,9 +13,10 @@ from visualpatchworld.induction.draft import Draft, Stretches, cut, normalised_e
 from visualpatchworld.induction.experience import Experience
 from visualpatchworld.induction.limits import find_limits, unexplained
 from visualpatchworld.induction.march import marches, polish, predicted
-from visualpatchworld.induction.motion import Limit, Rates, assemble
+from visualpatchworld.induction.motion import Limit, Number, Rates, assemble, summands
 from visualpatchworld.induction.reading import Integrator, Reading
 from visualpatchworld.induction.shooting import refine_noisy
+from visualpatchworld.induction.sticking import STICKING, sticking
 from visualpatchworld.induction.terms import Rows, joined
 
 FEW = 300  # steps that integrators are told apart by
@@ -26,6 +27,9 @@ COST = 8.0  # of a constant, in units of log likelihood: several times the half 
 SHORT_DIGITS = 4
 NUMERICAL = 1e-8  # of the motion: what single precision leaves of one step
 NEAR = 1e-5  # of a constant: how far a short number may be from what was fitted
+NEGLIGIBLE = 5e-7  # of the motion in a step: no term is kept for less
+ROUNDED = 2.0  # times the rounding of a field: both ends of a step are rounded, and a little slack
+SETTLED = 1e-7  # an error of single steps below which constants that came with their integrator need no refining
 MOST_THINNED = 16  # constants up to which every term is tried without
 
 Left = Callable[[], float]  # seconds that are left
@@ -53,6 +57,8 @@ class Evidence:
 def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, left: Left, *, exact: bool) -> list[Evidence]:
     """The rates under every integrator in question, refined, with limits, on held-out stretches."""
     options: list[tuple[Integrator, int, float]] = [(i, n, step) for i, n in _integrators(reading, exact) for step in _steps(reading, i, n)]
+    if rates.timing is not None and not data.noisy:
+        options, exact = [rates.timing], True
     if len(options) > 1:
         # A simpler integrator or a shorter time step stands in front and wins unless another is clearly better.
         few = cut(data.states, data.actions, 1, most=FEW)
@@ -66,21 +72,32 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
     integrator, substeps, step = options[0]
     if not exact and source == "sums" and sum(number.free for number in rates.numbers) <= MOST_THINNED:
         rates = _thinned(replace(reading, dt=step), rates, integrator, substeps, data, left)
-    fitted = _refined(assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps), data, exact)
+    first = assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps)
+    fitted = first if rates.timing is not None and _usual_error(first, data) < SETTLED else _refined(first, data, exact)
     if not data.noisy:
         fitted = _shortened(fitted, data)
     timed = replace(reading, dt=step)
-    tuned = _with_constants(rates, fitted)
+    tuned, held = _with_constants(rates, fitted), ()
+    stuck = sticking(timed, tuned)
+    if stuck is not None:
+        trial = assemble(timed, stuck[0], integrator=integrator, substeps=substeps, limits=stuck[1])
+        missed = unexplained(trial, data.rows, data.noise)
+        if missed.bits < unexplained(fitted, data.rows, data.noise, missed.tolerance).bits:
+            # Beside steps that the plain friction missed, nothing told whether its constants are short numbers.
+            trial = _refined(trial, data, exact=False)
+            trial = trial if data.noisy else _shortened(trial, data)
+            tuned, held = _with_constants(stuck[0], trial), tuple(_limit_with_constants(limit, trial) for limit in stuck[1])
+            fitted = trial
 
     def build(limits: Sequence[Limit]) -> Draft:
-        return assemble(timed, tuned, integrator=integrator, substeps=substeps, limits=limits)
+        return assemble(timed, tuned, integrator=integrator, substeps=substeps, limits=[*held, *limits])
 
-    limits, _ = find_limits(timed, data.rows, data.noise, build)
+    limits, _ = find_limits(timed, data.rows, data.noise, build, tuned)
     draft = replace(build(limits), stderr=fitted.stderr)
-    evidence = [_evidence(timed, draft, integrator, substeps, tuple(limits), data, source, tuned)]
+    evidence = [_evidence(timed, draft, integrator, substeps, (*held, *limits), data, source, tuned)]
     if limits:
         # Held-out stretches may never meet a limit; where they do, it must not make them worse.
-        plain = _evidence(timed, build([]), integrator, substeps, (), data, source, tuned)
+        plain = _evidence(timed, build([]), integrator, substeps, held, data, source, tuned)
         if plain.error * plain.error_p90 < 0.5 * evidence[0].error * evidence[0].error_p90:
             evidence = [plain]
     return evidence
@@ -98,9 +115,13 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
         now = error(rates)
     except Exception:
         return rates
+    motion = np.std(data.rows.after - data.rows.before, axis=0)
+    live = motion > 1e-12
+    # Terms that only follow how numbers were rounded are needless, too.
+    rounded = float(np.exp(np.mean(np.log(ROUNDED * data.rounding[live] / motion[live] + 1e-10)))) if live.any() else 0.0
     for of, change in rates.changes:
-        for part in _summands(change):
-            parts = _summands(dict(rates.changes)[of])
+        for part in summands(change):
+            parts = summands(dict(rates.changes)[of])
             if len(parts) < 2 or part not in parts or left() < 0:
                 continue
             fewer = " + ".join(p for p in parts if p != part)
@@ -109,20 +130,23 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
             numbers = tuple(n for n in rates.numbers if re.search(rf"\b{n.name}\b", text))
             trial = replace(rates, changes=changes, numbers=numbers)
             then = error(trial)
-            if then <= 1.03 * now + 1e-12:
+            if then <= max(1.03 * now, rounded, NEGLIGIBLE):
                 rates, now = trial, min(then, now)
-    return rates
+    return _relabelled(rates)
 
 
-def _summands(text: str) -> list[str]:
-    """The parts of a sum; a plus within brackets does not part them."""
-    parts, depth, first = [], 0, 0
-    for k, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0 and text[k : k + 3] == " + ":
-            parts.append(text[first:k])
-            first = k + 3
-    return [*parts, text[first:]]
+def _relabelled(rates: Rates) -> Rates:
+    """The rates with the laws and the name of those terms alone that are still in them."""
+    docs = {n.name: n.doc for n in rates.numbers}
+    named = [(of, [docs[n].partition(":")[0] for n in re.findall(r"\b[A-Z]\w*\b", change) if n in docs]) for of, change in rates.changes]
+    kept = {(law, of) for of, laws in named for law in laws}
+    texts = dict(rates.changes)
+
+    def lives(law: str, bodies: tuple[str, ...]) -> bool:
+        return any((law, of) in kept and all(body == of or body in text for body in bodies) for of, text in texts.items())
+
+    name = "; ".join(f"{of}: {', '.join(law for law in laws if not law.startswith('of ')) or 'still'}" for of, laws in named)
+    return replace(rates, name=name, laws=tuple(entry for entry in rates.laws if lives(*entry)))
 
 
 def _shortened(draft: Draft, data: Experience) -> Draft:
@@ -137,9 +161,16 @@ def _shortened(draft: Draft, data: Experience) -> Draft:
 
 
 def _with_constants(rates: Rates, fitted: Draft) -> Rates:
+    return replace(rates, numbers=_fitted_numbers(rates.numbers, fitted))
+
+
+def _limit_with_constants(limit: Limit, fitted: Draft) -> Limit:
+    return replace(limit, numbers=_fitted_numbers(limit.numbers, fitted))
+
+
+def _fitted_numbers(numbers: Sequence[Number], fitted: Draft) -> tuple[Number, ...]:
     values = fitted.program.constants
-    numbers = tuple(replace(n, value=values[n.name], stderr=fitted.stderr.get(n.name)) if n.free else n for n in rates.numbers)
-    return replace(rates, numbers=numbers)
+    return tuple(replace(n, value=values[n.name], stderr=fitted.stderr.get(n.name)) if n.free else n for n in numbers)
 
 
 def _integrators(reading: Reading, exact: bool) -> list[tuple[Integrator, int]]:
@@ -234,14 +265,15 @@ def _median_error(draft: Draft, stretches: Stretches) -> float:
 
 def with_limits(best: Evidence, data: Experience, looks: Rows | None) -> Evidence:
     """The same rates with limits searched for anew: in more experience, and in single steps that were looked at on purpose."""
+    held = tuple(limit for limit in best.limits if limit.law == STICKING)  # found with the rates, not among the event rows
 
     def build(limits: Sequence[Limit]) -> Draft:
-        return assemble(best.reading, best.rates, integrator=best.integrator, substeps=best.substeps, limits=limits)
+        return assemble(best.reading, best.rates, integrator=best.integrator, substeps=best.substeps, limits=[*held, *limits])
 
     rows = data.rows if looks is None else joined(data.rows, looks)
-    limits, _ = find_limits(best.reading, rows, data.noise, build)
+    limits, _ = find_limits(best.reading, rows, data.noise, build, best.rates)
     draft = replace(build(limits), stderr=best.draft.stderr)
-    return _evidence(best.reading, draft, best.integrator, best.substeps, tuple(limits), data, best.source, best.rates)
+    return _evidence(best.reading, draft, best.integrator, best.substeps, (*held, *limits), data, best.source, best.rates)
 
 
 def _evidence(
@@ -249,8 +281,8 @@ def _evidence(
 ) -> Evidence:
     far = cut(data.held_states, data.held_actions, data.horizon)
     near = cut(data.held_states, data.held_actions, 1, most=1000)
-    errors = normalised_errors(predicted(draft.program, far), far.truths, far.starts) if len(far.starts) else np.array([np.inf])
-    steps = normalised_errors(predicted(draft.program, near), near.truths, near.starts)
+    errors = _errors(draft, far, len(reading.state_names)) if len(far.starts) else np.array([np.inf])
+    steps = _errors(draft, near, len(reading.state_names))
     fixed = sum(not number.free for limit in limits for number in limit.numbers)
     misfit = 0.0
     if data.noisy and marches(draft.program, near.starts, near.actions):
@@ -262,9 +294,20 @@ def _evidence(
     )  # fmt: skip
 
 
+def _errors(draft: Draft, stretches: Stretches, width: int) -> Float[np.ndarray, " N"]:
+    """Normalised errors of what is observed; remembered actions are always right and would only dilute them."""
+    given = predicted(draft.program, stretches)
+    return normalised_errors(given[..., :width], stretches.truths[..., :width], stretches.starts[:, :width])
+
+
 def ranked(evidence: Sequence[Evidence]) -> list[Evidence]:
     """The best first. Where observations are noisy, by how likely they make them, constants counted off; else by error, in steps of a
     factor of two; the one with fewer constants wins within a step, and nothing below rounding counts."""
     if evidence and all(e.misfit > 0 for e in evidence):
         return sorted(evidence, key=lambda e: e.misfit + COST * e.constants)
-    return sorted(evidence, key=lambda e: (round(np.log2(max(e.error, 1e-7)) + np.log2(max(e.error_p90, 1e-7))), e.constants))
+
+    def left(e: Evidence) -> float:
+        # A law that gives most single steps exactly is right but for events that it does not have, however long rollouts end.
+        return sum(float(np.log2(max(error, 1e-7))) for error in (e.error, e.error_p90, e.one_step))
+
+    return sorted(evidence, key=lambda e: (round(left(e)), e.constants))

@@ -31,7 +31,11 @@ POOLS = (8, 24, 48)  # steps that are looked at together where observations are 
 ALONG = 2e-4  # of a response's spread: what looking along a step is itself off by
 DONE = 1e-6  # an error below which no rival needs to be tried
 MANY_OPEN = 0.02  # more steps than this that stay unexplained are a region rather than events
+FEW_ASIDE = 0.97  # of the rows are explained where those set aside are events; more of them may be actions that act late
 SHORT_SUM = 3  # constants per coordinate up to which coupled coordinates need no chain
+MOST_STEPS = 12_000  # that sums and chains are searched in; long looks see all
+PIECE = 600  # steps of a piece of a longer log
+CHAINS_SHARE = 0.5  # of the time that is left, for the ranking of chains
 PRODUCTS, SCANS = 1, 2  # how deep the library of terms is searched
 
 
@@ -53,7 +57,12 @@ class Found:
     @property
     def memory(self) -> Delay:
         """The actions that the State remembers because they act late."""
-        return self.evidence[0].experience.memory
+        best = self.evidence[0]
+        return best.experience.memory if self.draft is best.draft else Delay(0, best.experience.memory.columns)
+
+    def states(self, trajectory: Trajectory) -> Float[np.ndarray, "T+1 S"]:
+        """The states of a trajectory as the program has them, what it remembers included."""
+        return np.concatenate([self.reading.states(trajectory), self.memory.remembered(trajectory.actions)], axis=1)
 
     @property
     def noise(self) -> Float[np.ndarray, " S"]:
@@ -66,6 +75,7 @@ class Found:
         return self.evidence[0].experience.horizon
 
 
+@np.errstate(all="ignore")  # rivals that run away are judged by what they give
 def search_dynamics(
     trajectories: Sequence[Trajectory],
     action_space: ActionSpace,
@@ -85,6 +95,7 @@ def search_dynamics(
     if not trajectories or steps < 12:
         raise NoData(f"There are {steps} steps in all; a search for a law needs at least 12.")
     reading = reading or read_fields(trajectories, action_space, names, dt)
+    trajectories = _fewer(trajectories)
     found = _found(trajectories, action_space, reading, chains, say, seconds)
     left = seconds - (time.monotonic() - began)
     best = found.evidence[0]
@@ -95,6 +106,19 @@ def search_dynamics(
         again = _found([*trajectories[2:], *trajectories[:2]], action_space, reading, chains, say, left)
         found = again if again.evidence[0].error_p90 < best.error_p90 else found
     return replace(found, seconds=time.monotonic() - began)
+
+
+def _fewer(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+    """All of them or, of a log that is longer than single steps need, pieces that lie evenly over it."""
+    if sum(len(t) for t in trajectories) <= MOST_STEPS:
+        return list(trajectories)
+    pieces = [
+        Trajectory(t.observations[k : k + PIECE + 1], t.actions[k : k + PIECE])
+        for t in trajectories
+        for k in range(0, max(len(t) - PIECE, 0) + 1, PIECE)
+    ]
+    pieces = [piece for piece in pieces if len(piece) >= 2]
+    return [pieces[k] for k in np.unique(np.linspace(0, len(pieces) - 1, min(MOST_STEPS // PIECE, len(pieces))).astype(int))]
 
 
 def _found(
@@ -121,10 +145,9 @@ def _found(
         # What looks like a hidden velocity may be a law of first order that a flexible fit does not know: the simpler one is asked first.
         say("sums of terms without hidden velocities")
         evidence = _sums(search, reading.without_hidden(), PRODUCTS, only_exact=True)
-    for version in _versions(reading) if not _settled(evidence) else ():
+    for version, deepest, only_exact in _looks(reading, coupled) if not _settled(evidence) else ():
         say("sums of terms")
-        found = _sums(search, version, PRODUCTS, only_exact=True) if coupled else _sums(search, version, SCANS)
-        evidence = ranked([*evidence, *found])
+        evidence = ranked([*evidence, *_sums(search, version, deepest, only_exact=only_exact)])
         if _settled(evidence) or left() < seconds / 4:
             break
     short = bool(evidence) and _constants_of_rates(evidence[0]) <= SHORT_SUM * len(reading.coordinates)
@@ -152,6 +175,9 @@ def _found(
             "No field evolves in a way that could be predicted: "
             + "; ".join(f"{field.name}: {field.evidence}" for field in reading.fields),
         )
+    if verdict == "explained" and best.draft.empirical:  # what its terms leave is noise
+        best = replace(best, draft=replace(best.draft, empirical=False))
+        evidence = [best, *evidence[1:]]
     return Found(best.reading, best.draft, tuple(evidence), verdict, why, time.monotonic() - began)
 
 
@@ -189,13 +215,23 @@ def _versions(reading: Reading) -> list[Reading]:
     return [reading]
 
 
+def _looks(reading: Reading, coupled: bool) -> list[tuple[Reading, int, bool]]:
+    """Which readings are searched for sums, how deep, and whether only exact ones count."""
+    if reading.weight is None and reading.integrator == "unknown" and not reading.hidden:
+        # Without a velocity nothing has told how the world integrates: in single steps, which is soon told, or smoothly.
+        single = replace(reading, integrator="explicit")
+        both = [(version, deepest, True) for deepest in (PRODUCTS, SCANS) for version in (single, reading)]
+        return [*both[:-1], (reading, SCANS, False)]
+    return [(version, PRODUCTS if coupled else SCANS, coupled) for version in _versions(reading)]
+
+
 def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool = False) -> list[Evidence]:
     """Rivals whose every rate is a sum of terms; where asked, none unless the sums leave nothing."""
     space, left = search.space, search.left
     data = experience(reading, search.trajectories, Delay(0, len(space)))
     along = reading.integrator not in ("explicit", "semi-implicit", "none")
     wanted, choices = _choices(reading, data, space, along, deepest)
-    if not all(options[0].exact for options in choices) and not along:
+    if not all(_whole(options[0]) for options in choices):
         late = _late(reading, search.trajectories, choices, space)
         if late:
             search.say(f"actions act {late} steps late")
@@ -214,7 +250,9 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
         return []
     rates = rates_of(reading, wanted, best, data.memory, empirical=not exact and not along)
     evidence = rivals_of(reading, data, rates, "sums", left, exact=exact)
-    if exact and not only_exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and left() > 0:
+    if only_exact and not data.noisy:
+        return ranked(evidence)  # a chain may explain what is left with less
+    if exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and left() > 0:
         search.say("sums of terms that hold in a region")
         wanted, choices = _choices(reading, data, space, along, SCANS, every=True)
         rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
@@ -230,17 +268,23 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
         wanted, choices = _choices(reading, data, space, True, deepest)
         rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
         evidence += rivals_of(replace(reading, integrator="unknown"), data, rates, "sums", left, exact=False)
-    if (along or not exact) and not data.noisy:
+    if along or not exact or data.noisy:
         for shorter in _shorter(choices):
-            if left() < 0 or min((e.error for e in evidence), default=1.0) < DONE:
+            if left() < 0 or (min((e.error for e in evidence), default=1.0) < DONE and not data.noisy):
                 break
             rates = rates_of(reading, wanted, shorter, data.memory)
             evidence += rivals_of(reading, data, rates, "sums", left, exact=False)
     return ranked(evidence)
 
 
+def _whole(choice: Choice) -> bool:
+    """Whether a choice leaves nothing, and sets no more rows aside than events at limits would be."""
+    return choice.exact and float(choice.kept.mean()) > FEW_ASIDE
+
+
 def _total(choices: Sequence[Sequence[Choice]]) -> float:
-    return float(sum(np.log(options[0].part + 1e-9) for options in choices))
+    """What is left of all responses, as a logarithm; rows that were set aside count as left as they are."""
+    return float(sum(options[0].kept.mean() * np.log(options[0].part + 1e-9) for options in choices))
 
 
 def _choices(
@@ -299,13 +343,15 @@ def _shorter(choices: Sequence[Sequence[Choice]]) -> list[list[Choice]]:
 
 def _late(reading: Reading, trajectories: Sequence[Trajectory], choices: Sequence[Sequence[Choice]], space: ActionSpace) -> int:
     """How many steps late actions act, by a regression that knows the states and the actions of some steps ago."""
+    if not len(space):
+        return 0
     full = experience(reading, trajectories, Delay(MOST_DELAY, len(space)))
     if len(full.rows.before) < 60:
         return 0
     samples = samples_for(reading, full.rows, False)
     best = 0
     for response, options in zip(responses(reading, full.rows, full.rounding), choices, strict=True):
-        if options[0].exact:
+        if _whole(options[0]):
             continue
         plain = library(reading, response.coordinate, full.rows, [], []).levels[0]
         design = np.stack([samples.column(term) for term in plain], axis=-1)
@@ -328,8 +374,8 @@ def _chains(chains: Chains, reading: Reading, data: Experience, left: Left) -> l
     width = len(reading.state_names)
     states = [s[:, :width] for s in data.states]
     evidence: list[Evidence] = []
-    for rates in chains(reading, states, data.actions, usable=_usable(reading, data)):
-        if left() < 0:
+    for rates in chains(reading, states, data.actions, usable=_usable(reading, data), seconds=CHAINS_SHARE * left()):
+        if evidence and left() < 0:
             break
         evidence += rivals_of(reading, data, rates, "chain", left, exact=False)
     return evidence

@@ -65,7 +65,7 @@ def settle(
     for _ in range(rounds):
         if error <= ENOUGH or not len(place):
             break
-        step = least(slopes[inside].reshape(-1, len(place)), -off[inside].ravel())
+        step = least(slopes[inside].reshape(off[inside].size, len(place)), -off[inside].ravel())
         for share in (1.0, 0.5, 0.1, 0.02):
             tried = missed(place + share * step)
             if _size(tried[inside]) < error:

@@ -75,7 +75,9 @@ def choose(
         beam = _grown(beam, expanded, matrix, goal, samples, picked)
         if not beam:
             break
-        best_by_size.append(beam[0])
+        # Of those that leave nothing the cheapest is the best, not the one that follows noise most closely.
+        exact = [item for item in beam if item.squares <= enough]
+        best_by_size.append(min(exact, key=lambda item: (sum(t.cost for t in item.terms), item.squares)) if exact else beam[0])
         if beam[0].squares <= enough or beam[0].squares > 0.98 * best_by_size[-2].squares:
             break
     choices = []
@@ -255,7 +257,7 @@ def _together(item: _Item, goal, samples, picked) -> _Item:
                 terms[k] = terms[k].at((terms[k].inner or 0.0) + part * step)
             fresh = [samples.column(term)[picked] for term in terms]
             norms = [float(np.linalg.norm(column)) for column in fresh]
-            if min(norms) > 0 and np.isfinite(norms).all():
+            if min(norms) > 0 and np.isfinite(norms).all() and all(term.within_reach for term in terms):
                 trial = _item(tuple(terms), tuple(c / n for c, n in zip(fresh, norms, strict=True)), goal)
                 if trial.squares < best.squares:
                     best = trial

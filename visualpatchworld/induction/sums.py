@@ -23,6 +23,8 @@ from visualpatchworld.world.world import ActionSpace
 NUMERICAL = 1e-9  # of a response's spread: what arithmetic leaves
 SHORT_DIGITS = 3
 NOISE_SLACK = 1.01
+LOOSE = 1e-6  # of a response's spread: from this floor on many sums of several terms are as good as exact
+PLAIN_TERMS = 3
 MOST_MIXED = 5  # other fields up to which every two of them are tried as the ones that were updated first
 
 
@@ -112,14 +114,16 @@ def sums_of(
                 fresh = again
             else:
                 break
-        if level == 2 and not windowed and not (fresh and fresh[0].exact):
-            for plain in (terms.upto(0), terms.upto(1)):
+        if level == 2 and (windowed or not (fresh and fresh[0].exact)):
+            for plain in (terms.upto(0),) if windowed else (terms.upto(0), terms.upto(1)):
                 fresh = fill(response.target, samples, plain, terms.levels[2], usual, response.floor, scale=response.scale) + fresh
                 if fresh and fresh[0].exact:
                     break
         found += fresh
-        # Up to noise several sums may do: a long one gives way to a shorter one with a constant inside.
-        if fresh and fresh[0].exact and not (windowed and len(fresh[0].terms) > 2):
+        # Up to noise several sums may do: a long one gives way to a shorter one with a constant inside. So does a long sum of plain
+        # terms that is only as exact as a look along the step can be: with products a shorter one may say the same.
+        loose = level < deepest and response.floor > LOOSE * response.scale and len(fresh[0].terms) > PLAIN_TERMS if fresh else False
+        if fresh and fresh[0].exact and not loose and not (windowed and len(fresh[0].terms) > 2):
             break
     return sorted(found, key=lambda choice: (not choice.exact, choice.score))
 

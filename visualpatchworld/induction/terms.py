@@ -32,10 +32,19 @@ class Term:
     inner: float | None = None
     inner_label: str = ""
     smooth: bool = True  # whether a small change of the inner constant changes anything smoothly
+    reach: tuple[float, float] | None = None  # the range of the grid that the inner constant was taken from
 
     def at(self, inner: float) -> Term:
         """The term with its own constant set."""
-        return replace(self, inner=float(inner), grid=())
+        return replace(self, inner=float(inner), grid=(), reach=(min(self.grid), max(self.grid)) if self.grid else self.reach)
+
+    @property
+    def within_reach(self) -> bool:
+        """Whether its own constant is about where it was looked for; far outside a term degenerates into another one."""
+        if self.inner is None or self.reach is None:
+            return True
+        slack = 0.5 * (self.reach[1] - self.reach[0])
+        return self.reach[0] - slack <= self.inner <= self.reach[1] + slack
 
     def with_new(self, fields: Sequence[str]) -> Term:
         """The term with the new values of these fields in place of the old ones."""
@@ -82,9 +91,16 @@ def rows_of(
 
 def joined(one: Rows, other: Rows) -> Rows:
     """All steps of both, as of different trajectories."""
-    after = int(one.episode.max(initial=-1)) + 1
-    parts = [np.concatenate([a, b]) for a, b in zip(one[1:5], (*other[1:4], other.episode + after), strict=True)]
-    return Rows(one.names, *parts, np.concatenate([one.time, other.time]), one.angles)
+    later = other.episode + int(one.episode.max(initial=-1)) + 1
+    return Rows(
+        one.names,
+        np.concatenate([one.before, other.before]),
+        np.concatenate([one.after, other.after]),
+        np.concatenate([one.actions, other.actions]),
+        np.concatenate([one.episode, later]),
+        np.concatenate([one.time, other.time]),
+        one.angles,
+    )
 
 
 def namespace(

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from jaxtyping import Float
 
 from visualpatchworld.induction.draft import Stretches, cut, normalised_errors
+from visualpatchworld.induction.events import smooth_fit
 from visualpatchworld.induction.limits import Unexplained
 from visualpatchworld.induction.march import predicted
 from visualpatchworld.induction.rivals import Evidence
@@ -17,6 +19,10 @@ GOOD = 1e-3  # of the spread of motion, over the horizon
 FAIR = 0.05
 CONSISTENT = 1.5  # times the error that noise alone makes
 LEAST_ROWS_PER_TERM = 5
+LEAST_STEPS = 100  # that must follow each other before noise of the world can be told
+NOTHING = 1e-4  # of a field's motion in a step: less is no noise
+ALIKE = 0.12  # correlation, or part of the variance, from which something is left to find
+SAME = 0.2  # of the error: rivals whose predictions are closer than this say the same
 
 
 def judge(evidence: Sequence[Evidence]) -> tuple[Verdict, str]:
@@ -33,12 +39,19 @@ def judge(evidence: Sequence[Evidence]) -> tuple[Verdict, str]:
     if data.noisy:
         said += f"; noise of observations alone makes {expected:.1g}"
     consistent = data.noisy and best.error <= CONSISTENT * expected
+    lawful = not best.draft.empirical
+    if not data.noisy and best.error > GOOD:
+        left = process_noise(best)
+        if left is not None:
+            expected = expected_error(best, left)
+            said += f"; what is left of single steps nothing predicts, as noise in the world itself, and that alone makes {expected:.1g}"
+            consistent = lawful = best.error <= CONSISTENT * expected
     if best.error > FAIR and not consistent:
         return "unexplained", f"{said}; {worst}."
-    rival = next((e for e in evidence[1:] if e.draft.laws != best.draft.laws and e.constants <= best.constants), None)
+    rival = next((e for e in evidence[1:] if e.draft.laws != best.draft.laws and e.constants <= best.constants and _differ(e, best)), None)
     if rival is not None and rival.error < (1.1 if data.noisy else 3) * best.error and best.error > 1e-5:
         return "ambiguous", f"'{rival.draft.name}' does nearly as well ({rival.error:.1g}); {said}."
-    if consistent and not best.draft.empirical:
+    if consistent and lawful:
         return "explained", f"{said}."
     if best.draft.empirical or best.error > GOOD or best.error_p90 > FAIR or missed.rows.sum() > 1:
         where = _where(missed, best)
@@ -46,17 +59,64 @@ def judge(evidence: Sequence[Evidence]) -> tuple[Verdict, str]:
     return "explained", f"{said}."
 
 
-def expected_error(best: Evidence) -> float:
-    """The error that noise of the starts and ends of held-out stretches makes even for a perfect program."""
+def expected_error(best: Evidence, process: Float[np.ndarray, " S"] | None = None) -> float:
+    """The error that noise makes even for a perfect program: of starts and ends of held-out stretches, or in every step of the world."""
     data = best.experience
     far = cut(data.held_states, data.held_actions, data.horizon)
     if not len(far.starts):
         return 0.0
     rng = np.random.default_rng(0)
     clean = predicted(best.draft.program, far)
-    moved = far._replace(starts=far.starts + rng.normal(size=far.starts.shape) * data.noise)
-    dirty = predicted(best.draft.program, moved) + rng.normal(size=clean.shape) * data.noise
-    return float(np.median(normalised_errors(dirty, clean, far.starts)))
+    if process is None:
+        moved = far._replace(starts=far.starts + rng.normal(size=far.starts.shape) * data.noise)
+        dirty = predicted(best.draft.program, moved) + rng.normal(size=clean.shape) * data.noise
+        return float(np.median(normalised_errors(dirty, clean, far.starts)))
+    state = far.starts
+    for t in range(far.actions.shape[1]):
+        step = Stretches(state, far.actions[:, t : t + 1], far.truths[:, t : t + 1])
+        state = predicted(best.draft.program, step)[:, 0] + rng.normal(size=state.shape) * process
+    return float(np.median(normalised_errors(state[:, None], clean[:, -1:], far.starts) * _ratio(clean, far)))
+
+
+def _ratio(clean: Float[np.ndarray, "N H S"], far: Stretches) -> float:
+    """Errors count against what was seen to change, not against what the program changes."""
+    ours, seen = (np.std(ends - far.starts, axis=0) for ends in (clean[:, -1], far.truths[:, -1]))
+    live = (ours > 1e-12) & (seen > 1e-12)
+    return float(np.sqrt(np.mean((ours[live] / seen[live]) ** 2))) if live.any() else 1.0
+
+
+def process_noise(best: Evidence) -> Float[np.ndarray, " S"] | None:
+    """What is left of a single step by field, if nothing that was seen predicts any of it; else None."""
+    rows = best.experience.rows
+    off = open_rows(best).off
+    size = np.maximum(np.std(rows.after - rows.before, axis=0), 1e-12)
+    levels = np.zeros(off.shape[1])
+    next_one = np.flatnonzero((np.diff(rows.episode) == 0) & (np.diff(rows.time) == 1))
+    if len(next_one) < LEAST_STEPS:
+        return None
+    for k in range(off.shape[1]):
+        levels[k] = float(np.std(off[:, k]))
+        if levels[k] < NOTHING * size[k]:
+            continue
+        a, b = off[next_one, k], off[next_one + 1, k]
+        fit = smooth_fit(off[:, k], rows, 0.0)
+        tail = np.mean(np.abs(off[:, k]) > 5 * levels[k])
+        explained = 1 - np.var(fit.left) / np.var(off[:, k]) / fit.freedom
+        if abs(np.mean(a * b)) > ALIKE * levels[k] ** 2 or explained > ALIKE or tail > 0.002:
+            return None
+    return levels if (levels > NOTHING * size).any() else None
+
+
+def _differ(one: Evidence, other: Evidence) -> bool:
+    """Whether two rivals predict different things; the same law in other words is no rival."""
+    data = other.experience
+    far = cut(data.held_states, data.held_actions, data.horizon)
+    if not len(far.starts) or one.draft.program.text.count("_ago") != other.draft.program.text.count("_ago"):
+        return True
+    if one.reading.state_names != other.reading.state_names:
+        return True
+    apart = normalised_errors(predicted(one.draft.program, far), predicted(other.draft.program, far), far.starts)
+    return float(np.median(apart)) > SAME * other.error
 
 
 def open_rows(best: Evidence) -> Unexplained:

@@ -15,7 +15,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import rollout
-from visualpatchworld.scene.tool.extractor import Extractor
+from visualpatchworld.scene.tool.extractor import ToolExtractor
 from visualpatchworld.trace.episode import Episode
 
 
@@ -32,7 +32,7 @@ def recordings_of(episodes: Iterable[Episode]) -> list[Recording]:
     return [Recording(episode.states, np.asarray(episode.actions[:-1], dtype=np.float64)) for episode in episodes]
 
 
-def recordings_seen(episodes: Iterable[Episode], tool: Extractor) -> Iterator[Recording]:
+def recordings_seen(episodes: Iterable[Episode], tool: ToolExtractor) -> Iterator[Recording]:
     """Episodes as they look: states are read off the pictures, and the recorded ones are not used."""
     for episode in episodes:
         if episode.frames is None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from visualpatchworld.domain import PAPER
 from visualpatchworld.errors import WorkerFailed
-from visualpatchworld.paper.baselines.run import RECORD
+from visualpatchworld.paper.baselines.record import RECORD
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.strict_json import from_json
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from visualpatchworld.domain import PAPER, load_domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.paper.baselines.run import read_written
+from visualpatchworld.paper.baselines.record import read_written
 from visualpatchworld.paper.cell import Cell
 from visualpatchworld.paper.evaluation import Request, measure, measure_floors, report
 from visualpatchworld.paper.goals import Goals

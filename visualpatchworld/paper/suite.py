@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName
-from visualpatchworld.paper.baselines.run import read_record
+from visualpatchworld.paper.baselines.record import read_record
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.jobs import CellJob, ExhibitJob, Source
 from visualpatchworld.paper.table import load_quoted

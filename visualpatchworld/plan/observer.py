@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from visualpatchworld.errors import BadGraph
 from visualpatchworld.plan.scorer import Situation
-from visualpatchworld.scene.tool.extractor import Extractor
+from visualpatchworld.scene.tool.extractor import ToolExtractor
 from visualpatchworld.simulator import Simulator
 
 NUM_FRAMES = 4  # of the last steps, of which velocities are read
@@ -70,7 +70,7 @@ class Pixels(Observer):
     What one of the two pictures hides is taken to be as the other shows it, and what is hidden later as it was read last.
     """
 
-    def __init__(self, extractor: Extractor, stage: Simulator):
+    def __init__(self, extractor: ToolExtractor, stage: Simulator):
         self._extractor, self._stage = extractor, stage
 
     def begin(self, task: Task) -> None:

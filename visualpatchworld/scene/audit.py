@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.input import read_bytes
+from visualpatchworld.scene.extractor import Moment
 from visualpatchworld.scene.schema import SceneGraph
-from visualpatchworld.scene.tool.extractor import Extractor
+from visualpatchworld.scene.tool.extractor import ToolExtractor
 from visualpatchworld.scene.tool.look import Sighting
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
 from visualpatchworld.trace.episode import collect
@@ -26,15 +27,6 @@ SAME_PX = 8.0  # an object that is reported so near to a true one is that one
 LARGEST = 1e6  # number of a state that could be anywhere near a picture; what is larger is not known
 MOST_BYTES = 2**31  # of pictures in a file, which are all held in memory
 RECENT = 4  # frames that a moment of an episode is read from
-
-
-@dataclass(frozen=True)
-class Moment:
-    """Pictures up to a moment, the actions between them, and the true state, NaN where it is not known."""
-
-    frames: UInt8[np.ndarray, "T h w 3"]
-    actions: Float[np.ndarray, "T-1 A"] | None
-    state: Float[np.ndarray, " S"]
 
 
 @dataclass(frozen=True)
@@ -64,25 +56,25 @@ class Audit:
     seconds_per_frame: float  # the median: the first takes longer, while libraries load
 
 
-def read_moments(extractor: Extractor, moments: Iterable[Moment]) -> Iterator[Reading]:
+def read_moments(extractor: ToolExtractor, moments: Iterable[Moment]) -> Iterator[Reading]:
     """Every moment, read as a planner would; only the last picture of each is timed, since the ones before were seen before."""
     for moment in moments:
         before = [extractor.see(frame) for frame in moment.frames[:-1]]
         started = time.process_time()
         last = extractor.see(moment.frames[-1])
         # Full turns are not to be seen, so they are not judged.
-        near = np.nan_to_num(moment.state)
+        near = np.nan_to_num(_truth(moment))
         graph = extractor.graph([*before, last], moment.actions, near=near)
         state = None if last.hidden else extractor.state(graph)
         yield Reading(moment, last, graph, state, time.process_time() - started)
 
 
-def audit(domain: Domain, extractor: Extractor, readings: Iterable[Reading]) -> Audit:
+def audit(domain: Domain, extractor: ToolExtractor, readings: Iterable[Reading]) -> Audit:
     """Precision, recall and errors over these readings."""
     readings = list(readings)
     right = reported = present = 0
     for reading in readings:
-        for name, true_px in _in_picture(extractor, reading.moment.state).items():
+        for name, true_px in _in_picture(extractor, _truth(reading.moment)).items():
             seen = name not in reading.sighting.hidden
             found_px = _pixel(extractor, name, reading.sighting.numbers) if seen else None
             right += found_px is not None and float(np.linalg.norm(found_px - true_px)) < SAME_PX
@@ -100,13 +92,18 @@ def audit(domain: Domain, extractor: Extractor, readings: Iterable[Reading]) -> 
     )
 
 
+def _truth(moment: Moment) -> Float[np.ndarray, " S"]:
+    assert moment.state is not None, "only moments whose state is known are audited"
+    return moment.state
+
+
 def _errors(domain: Domain, readings: list[Reading]) -> dict[str, np.ndarray]:
     """How far off each reading is, by quantity; readings whose truth is not known have no say."""
     if not readings:
         return {}
     space = domain.scene.state_space
     read = np.array([reading.state for reading in readings])
-    true = np.array([reading.moment.state for reading in readings])
+    true = np.array([_truth(reading.moment) for reading in readings])
     errors = {name: quantity(read, true) for name, quantity in domain.quantities.items()}
     # One picture alone says nothing about velocities.
     followed = np.array([len(reading.moment.frames) > 1 for reading in readings])
@@ -115,7 +112,7 @@ def _errors(domain: Domain, readings: list[Reading]) -> dict[str, np.ndarray]:
     return {name: error for name, error in known.items() if len(error)}
 
 
-def _in_picture(extractor: Extractor, state: np.ndarray) -> dict[str, np.ndarray]:
+def _in_picture(extractor: ToolExtractor, state: np.ndarray) -> dict[str, np.ndarray]:
     """The objects whose position the state holds and whose point lies well within the picture, with its pixel."""
     numbers = {field.at: float(value) for field, value in zip(extractor.space, state, strict=True)}
     names = dict.fromkeys(place.split(".")[0] for place in numbers if place.endswith(".pose.x"))
@@ -124,7 +121,7 @@ def _in_picture(extractor: Extractor, state: np.ndarray) -> dict[str, np.ndarray
     return {name: pixel for name, pixel in pixels.items() if pixel is not None and np.all((pixel >= low) & (pixel <= high))}
 
 
-def _pixel(extractor: Extractor, name: str, numbers: Mapping[str, float]) -> np.ndarray | None:
+def _pixel(extractor: ToolExtractor, name: str, numbers: Mapping[str, float]) -> np.ndarray | None:
     axes = [axis for axis in "xyz" if f"{name}.pose.{axis}" in numbers]
     if "x" not in axes:
         return None

@@ -17,7 +17,7 @@ from visualpatchworld.errors import VpwError
 from visualpatchworld.input import read_text
 from visualpatchworld.output import make_folder, write_text
 from visualpatchworld.scene.tool.calibration import Calibration, Recording, calibrate, parse_calibration, sources
-from visualpatchworld.scene.tool.extractor import Extractor
+from visualpatchworld.scene.tool.extractor import ToolExtractor
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator
 from visualpatchworld.trace.episode import collect
 
@@ -27,10 +27,10 @@ HELD_STEPS = (3, 16)  # for how long a random action is held, the end excluded
 SHIPPED = "calibration.json"  # beside a domain's look: the calibration for its nominal constants
 
 
-def extractor(domain: Domain, constants: Constants | None = None) -> Extractor:
+def extractor(domain: Domain, constants: Constants | None = None) -> ToolExtractor:
     """The tool extractor of a world; calibrated at the first call, from then on read from a file."""
     constants = constants or domain.constants
-    return Extractor(domain.scene, domain.look, _calibration(domain, constants), FRAME_SIZE_PX)
+    return ToolExtractor(domain.scene, domain.look, _calibration(domain, constants), FRAME_SIZE_PX)
 
 
 def fresh_calibration(domain: Domain, constants: Constants) -> Calibration:

@@ -14,8 +14,9 @@ from jaxtyping import Float, UInt8
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from visualpatchworld import scene
-from visualpatchworld.errors import BadGraph
+from visualpatchworld.errors import BadGraph, BadPicture
 from visualpatchworld.llm.client import Client, Reply
+from visualpatchworld.scene.extractor import Extractor, Moment
 from visualpatchworld.scene.picture import as_data_url
 from visualpatchworld.scene.schema import Direction, Metadata, Pose, Relation, SceneGraph, SceneObject
 from visualpatchworld.scene.state import SceneTemplate
@@ -54,13 +55,19 @@ class Seen(BaseModel):
 
 
 @dataclass(frozen=True)
-class VlmExtractor:
+class VlmExtractor(Extractor):
     """Reads one picture at a time by asking a model; `picture_to_world` is an affine map (2, 3), without which no coordinate is kept."""
 
     template: SceneTemplate
     known: tuple[SceneObject, ...]  # what may be in the scene; only names and kinds are told
     client: Client
     picture_to_world: Float[np.ndarray, "2 3"] | None = None
+    sees = "pictures"
+
+    def extract(self, moment: Moment) -> SceneGraph:
+        if not len(moment.frames):
+            raise BadPicture("There is no picture to read.")
+        return self.read(moment.frames[-1], step=moment.step)
 
     def read(self, picture: UInt8[np.ndarray, "h w 3"], *, step: int | None = None) -> SceneGraph:
         """The scene graph of a picture: identities and qualitative relations, metric fields empty unless calibrated."""

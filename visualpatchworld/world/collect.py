@@ -26,24 +26,27 @@ PLACES_PER_EPISODE = 20
 Policy = Callable[[Sequence[Float[np.ndarray, " O"]]], Float[np.ndarray, " A"] | None]  # all seen so far -> action, or None to stop
 
 
-def collect(world: World, steps: int, rng: np.random.Generator, visited: list[np.ndarray] | None = None) -> list[Trajectory]:
+def collect(
+    world: World, steps: int, rng: np.random.Generator, visited: list[np.ndarray] | None = None, episodes: int | None = None
+) -> list[Trajectory]:
     """Trajectories of at most so many steps in all, the steps that finding the world's powers takes included; of a log, what it holds.
 
-    Where the world can be put into places, some that it came through are added to `visited`.
+    At most the first so many `episodes`, where that is asked. Where the world can be put into places, some that it came through are added
+    to `visited`.
 
     Example: `collect(open_world("Pendulum-v1"), 1000, np.random.default_rng(0))`
     """
     before = world.env_steps
     powers = world.powers
     if "reset" not in powers:
-        return list(world.logged())
+        return list(world.logged())[:episodes]
     trajectories: list[Trajectory] = []
     visited = [] if visited is None else visited
     lasted = {kind: [float(min(LENGTHS))] for kind in NEW_PLACES}  # steps that episodes from each kind of place went on for
     barren = 0
     for number in range(10 * steps):
         left = steps - (world.env_steps - before)
-        if left < 1:
+        if left < 1 or (episodes is not None and len(trajectories) >= episodes):
             break
         # The first episodes and then every third begin where the world itself begins.
         placed = "place" in powers and number >= 3 and number % 3 != 0 and len(visited) > 3

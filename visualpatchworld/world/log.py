@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -12,6 +12,7 @@ from visualpatchworld.errors import BadTrace
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace, World
 
+BLOWN_UP = 1e30  # no number that anything was measured as
 MOST_CHOICES = 32  # more whole numbers than this are no choices but a quantity
 
 
@@ -64,6 +65,7 @@ class LogWorld(World):
         self._held_out = [piece for piece, held_out in pieces if held_out]
         names = recording.action_names or tuple(f"a{i}" for i in range(num_actions))
         self.action_space = _action_space(recording, np.concatenate([piece.actions for piece, _ in pieces]), names)
+        self._recording = recording
         self.has_rewards = with_rewards == {True}
 
     @property
@@ -78,13 +80,30 @@ class LogWorld(World):
         """The trajectories that the log marks as held out."""
         return self._held_out
 
+    def with_neighbours(self) -> LogWorld:
+        """The same log with actions that hold each input when a step begins, when it ends, and a step before."""
+        names = self.action_space.names
+        wide = tuple(f"{name}{when}" for when in ("", "_next", "_last") for name in names)
+        marked = [*((piece, False) for piece in self._learned), *((piece, True) for piece in self._held_out)]
+        episodes = tuple(
+            Episode(p.observations[1:-1], neighbours(p.actions), None if p.rewards is None else p.rewards[1:-1], False, held_out)
+            for p, held_out in marked
+            if len(p) >= 3
+        )
+        return LogWorld(replace(self._recording, episodes=episodes, action_names=wide, choices=False, bounds=None, counts=()), self.name)
+
+
+def neighbours(actions: Float[np.ndarray, "T A"]) -> Float[np.ndarray, "T-2 3A"]:
+    """Every input but the first and the last, with the one after it and the one before it."""
+    return np.concatenate([actions[1:-1], actions[2:], actions[:-2]], axis=1)
+
 
 def _pieces(episode: Episode) -> list[Trajectory]:
-    """The trajectories between gaps; a row that is not finite belongs to none of them."""
+    """The trajectories between gaps; a row that is not finite, or that a simulation blew up to, belongs to none of them."""
     observations, actions = episode.observations, episode.actions
     if len(observations) != len(actions) + 1:
         raise BadTrace(f"An episode has {len(actions)} actions and {len(observations)} observations, where it should have one more.")
-    seen: np.ndarray = np.all(np.isfinite(observations), axis=1)
+    seen: np.ndarray = np.all(np.abs(observations) < BLOWN_UP, axis=1)
     usable = seen[:-1] & seen[1:] & np.isfinite(actions).all(axis=1)
     rewards = episode.rewards
     if rewards is not None:

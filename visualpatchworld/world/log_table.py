@@ -18,12 +18,13 @@ from visualpatchworld.world.flat import identifier
 from visualpatchworld.world.log import Episode, Recording
 
 _EPISODE = ("episode", "episode_id", "episode_index", "episode_idx", "ep", "ep_idx", "trajectory", "traj", "run", "trial")
-_TIME = ("time", "t", "timestamp", "seconds", "time_s")
+_TIME = ("time", "t", "timestamp", "seconds", "time_s", "time_sec", "t_s", "elapsed")
 _COUNTER = ("step", "step_idx", "frame_index", "index", "row", "unnamed_0")
 _REWARD = ("reward", "rewards", "next_reward")
 _TERMINATED = ("terminated", "terminal", "termination")
 _OTHER_ENDS = ("done", "next_done", "truncated", "timeout")
-_ACTION = re.compile(r"^(actions?|a|u|inputs?|controls?|commands?|cmd)([_.\[]?\d+\]?|[_.].*)?$")
+_ACTION = re.compile(r"^((actions?|inputs?|controls?|commands?|cmd)([_.\[]?\d+\]?|[_. ].*)?|[au]([_.\[]?\d+\]?)?)$")
+_UNIT = re.compile(r"\s*[(\[]\s*(s|sec|seconds|ms|min|h|-)?\s*[)\]]\s*$", re.IGNORECASE)
 GAP = 1.5  # a row that comes so many time steps late follows a gap
 
 
@@ -93,6 +94,8 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
     for key in [*(columns.action or ()), *(columns.state or ()), *([columns.episode] if columns.episode else [])]:
         if key not in table:
             raise UnknownName("column", key, table)
+    if time == "T" and _falls(table[time]):
+        time = None  # a temperature
     ends = {key for key in table if key.lower() in (*_OTHER_ENDS, *_TERMINATED, *_REWARD)}
     free = [key for key in table if key not in {episode, time, counter} | ends and table[key].dtype.kind == "f"]
     action = list(columns.action) if columns.action is not None else [key for key in free if _ACTION.match(key.lower())]
@@ -132,9 +135,17 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
 
 
 def _only(table: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """The one column with such a name; none where there is none, or several and so no telling."""
-    found = [key for key in table if key.lower().replace(".", "_") in names]
-    return found[0] if len(found) == 1 else None
+    """The one column with the first of these names that there is, a unit of time behind it left out; none where several have it."""
+    plain = {key: _UNIT.sub("", key).strip().lower().replace(".", "_") for key in table}
+    for name in names:
+        found = [key for key in table if plain[key] == name]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _falls(values: np.ndarray) -> bool:
+    return values.dtype.kind == "f" and bool(np.mean(np.diff(values) < 0) > 0.1)
 
 
 def _time_step(times: np.ndarray, starts: np.ndarray, key: str, name: str) -> float | None:
@@ -144,9 +155,15 @@ def _time_step(times: np.ndarray, starts: np.ndarray, key: str, name: str) -> fl
     inside = between[~starts[1:]]
     if not len(inside):
         return None
-    dt = float(np.median(inside))
+    dt = _short(float(np.median(inside)), float(np.abs(times).max()))
     starts[1:] |= between > GAP * dt
     return dt
+
+
+def _short(dt: float, latest: float) -> float:
+    """The shortest number that differences of times as large as the latest one can not tell from it."""
+    slack = 4 * np.finfo(float).eps * latest
+    return next((short for digits in range(1, 16) if abs((short := float(f"{dt:.{digits}g}")) - dt) <= slack), dt)
 
 
 def _check_rising(values: np.ndarray, starts: np.ndarray, key: str, name: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from visualpatchworld.paper.baselines.run import BadRecord, Record, read_record
+from visualpatchworld.paper.baselines.record import BadRecord, Record, read_record
 
 
 def test_a_record_names_model_and_budget():

@@ -12,8 +12,9 @@ from jaxtyping import Float
 from visualpatchworld.errors import VpwError
 from visualpatchworld.extras import cv2
 from visualpatchworld.paper.exhibit import Measured, Subject, plain
-from visualpatchworld.scene.audit import RECENT, Moment, audit, read_moments
+from visualpatchworld.scene.audit import RECENT, audit, read_moments
 from visualpatchworld.scene.calibrate import SEED, extractor
+from visualpatchworld.scene.extractor import Moment
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
 from visualpatchworld.scene.tool.camera import Camera
 

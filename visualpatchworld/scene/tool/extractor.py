@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.errors import BadGraph, BadPicture
+from visualpatchworld.scene.extractor import Extractor, Moment
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
 from visualpatchworld.scene.state import SceneTemplate, StateSpace, place_numbers
 from visualpatchworld.scene.tool.calibration import Calibration, sources, unturned
@@ -22,13 +23,14 @@ Picture = UInt8[np.ndarray, "h w 3"]
 
 
 @dataclass(frozen=True)
-class Extractor:
+class ToolExtractor(Extractor):
     """Reads pictures of one world; `frames` are one per environment step, the oldest first, and the last is the moment that is read."""
 
     template: SceneTemplate
     look: Look
     calibration: Calibration
     size_px: int
+    sees = "pictures"
 
     @property
     def space(self) -> StateSpace:
@@ -43,6 +45,9 @@ class Extractor:
         """What one picture shows; sightings can be kept and given to `graph` with later ones."""
         self._check(frame)
         return look_at(self.look, self.look.palette.masks(frame), self.calibration.camera, self.calibration.measures)
+
+    def extract(self, moment: Moment) -> SceneGraph:
+        return self.read(list(moment.frames), moment.actions, step=moment.step)
 
     def read(
         self,

@@ -1,4 +1,4 @@
-"""`vpw collect`: episodes of a domain's own policy, into a trace file."""
+"""`vpw look` and `vpw collect`: what the fields of a world are, and episodes of a domain's own policy in a trace file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,43 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed, Vary, varied_constants
+from visualpatchworld.cli._options import (
+    MOST,
+    ActionColumns,
+    AsJson,
+    DomainName,
+    EpisodeColumn,
+    Fields,
+    Seed,
+    StateColumns,
+    StepSeconds,
+    Vary,
+    WorldName,
+    finite,
+    varied_constants,
+)
 from visualpatchworld.cli._show import progress, show
 from visualpatchworld.domain import load_domain
+
+
+def look(
+    world: WorldName,
+    fields: Fields = None,
+    action: ActionColumns = None,
+    state: StateColumns = None,
+    episode: EpisodeColumn = None,
+    dt: StepSeconds = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Read a world's fields: angles, velocities, time step and integrator, what is derived, constant or noise; with the evidence.
+
+    Example: vpw look DOMAIN
+    """
+    from visualpatchworld.cli import _any_world
+
+    finite(dt)
+    _any_world.look(_any_world.opened(world, action, state, episode, dt), fields, seed, as_json)
 
 
 def collect(
