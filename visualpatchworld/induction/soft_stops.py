@@ -26,6 +26,7 @@ KEEPS = (0.02, 0.1, 0.3)
 RATIOS = (0.3, 1.0)  # of damping: how much of what just keeps a stop from swinging
 DIGITS = (1, 2, 3, 4)
 SLACK = 0.01  # of a coordinate's range: how far off an end may have been read from the steps alone
+FAR, SCANNED = 0.3, 121  # of a coordinate's range, to either side of an end; and ends that are tried there
 STARTS, ROUNDS, TRIES = 8, 40, 6  # of refining
 NUDGE = 1e-6
 NEAR = 1e-4  # how far a short number may be from the end that was fitted
@@ -179,6 +180,11 @@ def _fitted(
     starts = ordered[np.sort(kinds)[:STARTS]]  # which differ in their ends or in how they give way
     refined = np.array([_refined(start, missed) for start in starts])
     best = refined[int(np.argmin(bits(refined)))]
+    for k in range(len(edges)):  # an end that few steps show may have been read far off: the other one tells how the stop pushes
+        moved = np.repeat(best[None], SCANNED, axis=0)
+        moved[:, k] += np.linspace(-FAR * span, FAR * span, SCANNED)
+        nearer = _refined(moved[int(np.argmin(bits(moved)))], missed)
+        best = min((best, nearer), key=lambda option: float(bits(option[None])[0]))
     options = np.array([best, *(_shortened(best, len(edges), digits) for digits in DIGITS)])
     left = bits(options)
     chosen = next((k for k in range(1, len(options)) if left[k] <= 1.02 * left[0] + 1), 0)
