@@ -39,8 +39,9 @@ Policy = Callable[[], np.ndarray | None]
 Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 # Whether states meet goals: two arrays of shape (..., S) to a boolean one of shape (...).
 Metric = Callable[[np.ndarray, np.ndarray], np.ndarray]
-# What a future costs, lower is better: states (*B H S) and a goal (S) to an array of shape (*B). Written with operators and array
-# methods alone, so that numpy and JAX arrays both do.
+# What a future costs, lower is better: states (*B H S) and a goal (S), or one for every state where it moves or only some fields count,
+# to an array of shape (*B); take differences as `(states - goal)[..., i]`. Written with operators and array methods alone, so that numpy
+# and JAX arrays both do.
 Cost = Callable[[Any, Any], Any]
 
 

@@ -14,6 +14,7 @@ from visualpatchworld.induction.motion import assemble
 from visualpatchworld.induction.reading import Coordinate, FieldRole, Integrator, Reading
 from visualpatchworld.induction.settle import roll_columns
 from visualpatchworld.laws import chain as laws
+from visualpatchworld.laws.limits import stop_links
 
 DT = 0.03
 HORIZON = 25
@@ -278,6 +279,22 @@ def test_what_is_no_chain_is_not_proposed():
     assert propose_chains(reading_of(2, 0), noise, actions) == []
     assert propose_chains(reading_of(6, 0), [rng.normal(size=(61, 12))], actions[:1]) == []
     assert propose_chains(reading_of(2, 0), [noise[0][:6]], [actions[0][:5]]) == []
+
+
+def test_a_stop_holds_a_joint_and_lets_go():
+    rng = np.random.default_rng((SEED, 10))
+    root = rng.normal(size=(3, 3))
+    mass, forces, shares = root @ root.T + np.eye(3), rng.normal(size=3), (0.0, -1.0, 1.0)
+
+    def joint(place, speed, give):
+        held = stop_links(forces.tolist(), mass.tolist(), shares, place, speed, -0.5, 0.5, 100.0, 20.0, give)
+        return float(np.array(shares) @ np.linalg.solve(mass, np.array(held, float)))
+
+    free = float(np.array(shares) @ np.linalg.solve(mass, forces))
+    assert joint(0.7, 5.0, 0.0) == pytest.approx(-100 * 0.2 - 20 * 5)  # a stop that does not give way gets what it asks for
+    assert joint(-0.7, -5.0, 0.0) == pytest.approx(100 * 0.2 + 20 * 5)
+    assert -120 < joint(0.7, 5.0, 1.0) < free
+    assert joint(0.7, -50.0, 0.0) == pytest.approx(free) == joint(0.3, 5.0, 0.0)  # it neither pulls nor acts inside
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])

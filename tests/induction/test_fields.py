@@ -55,3 +55,32 @@ def test_a_wrong_correction_is_one_sentence(text):
     animal = viscous(np.random.default_rng(SEED))
     with pytest.raises(BadField):
         roles(animal, names=("theta", "w"), corrections=parse_corrections(text))
+
+
+def test_absolute_angles_may_count_from_one_another():
+    rng = np.random.default_rng(SEED)
+    step = second_order(lambda q, v, a: [a[0] - 5 * np.sin(q[0]), 2 * a[0] - 3 * np.sin(q[1]), -a[0] - 4 * np.sin(q[2])], 0.05, 3)
+
+    def observe(s):
+        shown = np.cumsum(s[:3])
+        return np.concatenate([np.stack([np.cos(shown), np.sin(shown)], -1).ravel(), s[3:]])
+
+    trajectories = run(rng, step, lambda: rng.uniform(-1, 1, 6), PUSH, observe=observe)
+    reading = read_fields(trajectories, PUSH)
+    assert [c.relative_to for c in reading.coordinates] == [None, *(c.name for c in reading.coordinates[:2])], f"seed {SEED}"
+    states = reading.states(trajectories[0])
+    moved = np.diff(states[:, :3], axis=0)
+    np.testing.assert_allclose(moved, 0.05 * states[1:, 3:], atol=1e-9, err_msg=f"seed {SEED}")
+
+
+def test_a_column_may_have_a_shift_of_each_episode():
+    rng = np.random.default_rng(SEED)
+    step = second_order(lambda q, v, a: [3 * a[0] - 5 * np.sin(q[0])], 0.05)
+    trajectories = []
+    for goal in rng.uniform(-1, 1, 8):
+        seen = lambda s, goal=goal: np.array([s[0], goal - 0.7 * np.cos(s[0]), s[1]])  # noqa: E731
+        trajectories += run(rng, step, lambda: rng.uniform(-2, 2, 2), PUSH, observe=seen, episodes=1)
+    reading = read_fields(trajectories, PUSH)
+    assert [field.role for field in reading.fields] == ["coordinate", "derived", "velocity"], f"seed {SEED}"
+    shifts = [reading.states(t)[:, -1] for t in trajectories]
+    assert max(np.ptp(shift) for shift in shifts) < 1e-6 < np.ptp([shift[0] for shift in shifts]), f"seed {SEED}"

@@ -1,5 +1,7 @@
 """The planners that a user can name: each finds what is known to be best, and what one promises besides holds."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,7 @@ from toy_program import OBEYS, RIGHT
 
 from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.planner import Planner, Situation
-from visualpatchworld.plan.sampling import coloured, sampling_search
+from visualpatchworld.plan.sampling import coloured, first_rounds, sampling_search
 from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer
 from visualpatchworld.plan.siblings import siblings
 
@@ -95,9 +97,9 @@ def test_coloured_noise_has_unit_variance_and_moves_slowly(colour: float):
 
 
 def test_a_warm_start_guides_every_second_restart():
-    from visualpatchworld.plan.sampling import first_rounds
-
-    begun = first_rounds(SEARCH, jnp.full((6, 1), 0.4))
+    begun = first_rounds(replace(SEARCH, warm_std=0.2), jnp.full((6, 1), 0.4))
+    assert float(begun.std[0].max()) == pytest.approx(0.2)
+    assert float(begun.std[1].max()) == pytest.approx(0.7)
     np.testing.assert_allclose(begun.mean[0], 0.4)
     np.testing.assert_allclose(begun.mean[1], 0.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -27,13 +28,16 @@ class Ranked(NamedTuple):
     regression: Regression
 
 
-def rank(steps: Steps, angles: Sequence[bool], inputs: Sequence[Input], *, unusual: bool = False) -> list[Ranked]:
-    """Regressions of usual or of unusual topologies, the best first; mirrored angles are tried only where others leave much."""
+def rank(steps: Steps, angles: Sequence[bool], inputs: Sequence[Input], *, unusual: bool = False, until: float = np.inf) -> list[Ranked]:
+    """Regressions of usual or of unusual topologies, the best first; mirrored angles are tried only where others leave much.
+
+    At the time `until`, by the monotonic clock, what was found counts.
+    """
     found: list[Ranked] = []
     fits, mirrored, budget = 0, 0, MOST_WORK // len(angles) ** 2
     for topology in other_topologies(angles) if unusual else usual_topologies(angles):
         best = min((each.score for each in found), default=np.inf)
-        if fits > budget or best < EXACT or (topology.signs.count(-1) > mirrored and best < GOOD):
+        if fits > budget or best < EXACT or (found and time.monotonic() > until) or (topology.signs.count(-1) > mirrored and best < GOOD):
             break
         mirrored = topology.signs.count(-1)
         for table in _tables(steps, topology):

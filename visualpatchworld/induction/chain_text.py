@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from visualpatchworld.induction.chain import Chain, constant_names, moving_coordinates
 from visualpatchworld.induction.lagrange import Term
-from visualpatchworld.induction.motion import Number, Rates
+from visualpatchworld.induction.motion import Number, Rates, Way
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.laws.chain import add_at_joints, centrifugal, mass_matrix, solve
 
@@ -78,11 +78,12 @@ class _Writer:
         lines += _tuple("forces", [self._link_force(i, forces) for i in range(self.size)], flat=False)
         lines += ["mass = mass_matrix(lumps, angles)"]
         helpers: list[Callable[..., Any]] = [mass_matrix, centrifugal, solve]
-        amounts = [self._joint_inertia(i) for i in range(self.size)]
-        if any(amount != "0.0" for amount in amounts):
-            lines += [f"mass = add_at_joints(mass, ({', '.join(amounts)}), {self.topology.parents})"]
+        rotors, dampings = self._at_joints([self._rotor(i) for i in range(self.size)]), self._at_joints(self._implicit_dampings())
+        lines += rotors
+        if rotors or dampings:
             helpers.insert(2, add_at_joints)
-        lines += ["gained = solve(mass, forces)"]
+        # A stop meets the chain as it is; only then does damping act on the speed after the step.
+        solution = [*dampings, "gained = solve(mass, forces)"]
         back = np.linalg.inv(mixed)
         gained = [f"gained[{i}]" for i in range(self.size)]
         changes = tuple((velocity, _sum(back[i], gained)) for i, velocity in enumerate(self.velocities))
@@ -92,15 +93,22 @@ class _Writer:
                 (c, tuple((v, float(f)) for v, f in zip(self.velocities, row, strict=True) if f))
                 for c, row in zip(self.coordinates, self.chain.mixing, strict=True)
             )
-        return Rates(name, self._laws(), self._numbers(stderr), changes, tuple(lines), tuple(helpers), speeds=speeds_of)
+        ways = tuple(
+            Way(name, tuple(float(share) for share in row), _sum(moved, speeds))
+            for name, row, moved in zip(self.coordinates, np.linalg.inv(links), self.chain.mixing, strict=True)
+        )
+        return Rates(
+            name, self._laws(), self._numbers(stderr), changes, tuple(lines), tuple(helpers),
+            speeds=speeds_of, solution=tuple(solution), ways=ways,
+        )  # fmt: skip
 
     def _single(self, angle: str, force: str) -> tuple[str, str]:
         """The acceleration of a chain of one link, whose inertia is the unit."""
         parts = [f"{pull} * np.sin({angle})"] if (pull := self.names.get(Term("pull", 0))) else []
         parts += [force] if force != "0.0" else []
-        below = self._joint_inertia(0)
+        below = " + ".join(part for part in (self._rotor(0), self._implicit_dampings()[0]) if part != "0.0")
         inertia = self.names[Term("inertia", 0)]
-        share = f"({inertia} + {below})" if below != "0.0" else inertia
+        share = f"({inertia} + {below})" if below else inertia
         return self.velocities[0], f"({' + '.join(parts) or '0.0'}) / {share}".replace("+ -", "- ")
 
     def _angle(self, link: int, row: Float[np.ndarray, " Q"]) -> str:
@@ -155,11 +163,18 @@ class _Writer:
         text = " ".join(f"{sign} {part}" for sign, part in (*parts, ("-", f"turning[{i}]")))
         return text.removeprefix("+ ") if text.startswith("+ ") else text.replace("- ", "-", 1)
 
-    def _joint_inertia(self, i: int) -> str:
-        parts = [self.names[Term("rotor", i)]] if Term("rotor", i) in self.names else []
-        if self.chain.implicit and Term("damping", i) in self.names:
-            parts.append(f"DT * {self.names[Term('damping', i)]}")
-        return " + ".join(parts) or "0.0"
+    def _rotor(self, i: int) -> str:
+        return self.names.get(Term("rotor", i), "0.0")
+
+    def _implicit_dampings(self) -> list[str]:
+        """What damping that acts on the speed after the step adds to the inertia at each joint."""
+        damped = [self.names.get(Term("damping", i)) for i in range(self.size)]
+        return [f"DT * {name}" if self.chain.implicit and name else "0.0" for name in damped]
+
+    def _at_joints(self, amounts: Sequence[str]) -> list[str]:
+        if all(amount == "0.0" for amount in amounts):
+            return []
+        return [f"mass = add_at_joints(mass, ({', '.join(amounts)},), {self.topology.parents})"]
 
     def _known(self, term: Term) -> str:
         return self.names.get(term, "0.0")

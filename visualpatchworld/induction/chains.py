@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,9 +17,9 @@ from visualpatchworld.induction.chain_terms import Trial, add, drop, tie
 from visualpatchworld.induction.chain_text import chain_rates, describe
 from visualpatchworld.induction.draft import Stretches, cut
 from visualpatchworld.induction.lagrange import Regression, Steps, Term, regress, tabulate
-from visualpatchworld.induction.motion import Rates
+from visualpatchworld.induction.motion import Rates, assemble
 from visualpatchworld.induction.reading import Integrator, Reading
-from visualpatchworld.induction.settle import ENOUGH
+from visualpatchworld.induction.settle import ENOUGH, roll_columns
 
 MOST_LINKS = 5
 RANKED_WINDOWS = 300
@@ -28,6 +29,8 @@ NOISY = 3e-3  # a one-step error above which stretches of several steps tell mor
 RESTING, OFTEN = 0.03, 0.1  # slower than this share of the typical speed is rest, and in more than this share of steps it is odd
 NEAR = 0.06  # how far off a time step may have been read
 WIDE = 5  # steps of a window of the regression where there is noise
+CLEAN, BETTER = 1e-6, 0.3  # an error that events have no part in, and how much less is left where they had
+QUIET, EVENT = 0.25, 30.0  # a step is an event that is missed by so many times what the quietest part of steps is missed by
 LONG, MANY = 8, 600  # steps of such a stretch, and how many stretches settle the constants in the end
 
 Progress = Callable[[str], None]
@@ -87,9 +90,10 @@ def propose_chains(
     *,
     usable: Sequence[Bool[np.ndarray, " T"]] | None = None,
     progress: Progress = lambda _: None,
+    seconds: float = np.inf,
 ) -> list[Rates]:
-    """Planar chains of slides and hinges that explain the steps, best first; empty where there is none to try."""
-    return [fit.rates for fit in fit_chains(reading, states, actions, usable=usable, progress=progress)]
+    """Planar chains of slides and hinges that explain the steps, best first; empty where there is none to try in about this time."""
+    return [fit.rates for fit in fit_chains(reading, states, actions, usable=usable, progress=progress, seconds=seconds)]
 
 
 def fit_chains(
@@ -100,8 +104,49 @@ def fit_chains(
     usable: Sequence[Bool[np.ndarray, " T"]] | None = None,
     progress: Progress = lambda _: None,
     most: int = 2,
+    seconds: float = np.inf,
 ) -> list[ChainFit]:
-    """As `propose_chains`, each with the integrator and the sub-steps that fit best."""
+    """As `propose_chains`, each with the integrator and the sub-steps that fit best.
+
+    Where the best one leaves a minority of steps by far more than the others, those are events, and a search without them is tried.
+    """
+    until = time.monotonic() + seconds
+    fits = _fit_chains(reading, states, actions, usable, progress, most, until)
+    if not fits or fits[0].error < CLEAN or time.monotonic() > until:
+        return fits
+    usual = _usual_steps(fits[0], reading, states, actions)
+    usual = usual if usable is None else [a & b for a, b in zip(usual, usable, strict=True)]
+    before = 1.0 if usable is None else float(np.mean(np.concatenate(usable)))
+    if not 0.5 < float(np.mean(np.concatenate(usual))) / before < 0.98:
+        return fits
+    progress("chains without the steps that the best one misses")
+    again = _fit_chains(reading, states, actions, usual, progress, most, until)
+    return again if again and again[0].error < BETTER * fits[0].error else fits
+
+
+def _usual_steps(
+    fit: ChainFit, reading: Reading, states: Sequence[Float[np.ndarray, "T+1 S"]], actions: Sequence[Float[np.ndarray, "T A"]]
+) -> list[Bool[np.ndarray, " T"]]:
+    """By trajectory, the steps that a chain misses no more than it misses most."""
+    draft = assemble(replace(reading, dt=fit.dt), fit.rates, integrator=fit.integrator, substeps=fit.substeps)
+    before, after = np.concatenate([s[:-1] for s in states]), np.concatenate([s[1:] for s in states])
+    given = roll_columns(draft.program, Stretches(before, np.concatenate(actions)[:, None], after[:, None]), {})[:, 0]
+    missed = np.where(np.isfinite(given), np.abs(given - after), np.inf)
+    moved = np.std(after - before, axis=0)
+    worst = np.max(missed[:, moved > 0] / moved[moved > 0], axis=1)
+    usual = worst <= EVENT * np.quantile(worst, QUIET)
+    return np.split(usual, np.cumsum([len(a) for a in actions])[:-1])
+
+
+def _fit_chains(
+    reading: Reading,
+    states: Sequence[Float[np.ndarray, "T+1 S"]],
+    actions: Sequence[Float[np.ndarray, "T A"]],
+    usable: Sequence[Bool[np.ndarray, " T"]] | None,
+    progress: Progress,
+    most: int,
+    until: float,
+) -> list[ChainFit]:
     coordinates = moving_coordinates(reading)
     if not 1 <= len(coordinates) <= MOST_LINKS:
         return []
@@ -112,16 +157,16 @@ def fit_chains(
     progress(f"chains of {len(coordinates)} links")
     angles = [coordinate.angle for coordinate in coordinates]
     inputs, width = plain_inputs(actions), 1
-    found = rank(data.steps(inputs), angles, inputs)
+    found = rank(data.steps(inputs), angles, inputs, until=until)
     # Where that is not it: an action may be a table, noise counts less over several steps, and a topology may be unusual.
     for others, steps in ((table_inputs(actions), 1), (None, WIDE)):
-        if found[0].score > FINE and (others is not None or steps == WIDE):
-            tried = rank(data.steps(others or inputs, steps), angles, others or inputs)
-            if tried[0].score < (0.5 if others else 1.0) * found[0].score:
+        if found and found[0].score > FINE and (others is not None or steps == WIDE) and time.monotonic() < until:
+            tried = rank(data.steps(others or inputs, steps), angles, others or inputs, until=until)
+            if tried and tried[0].score < (0.5 if others else 1.0) * found[0].score:
                 inputs, width, found = others or inputs, steps, tried
-    if not fine(found):
+    if not fine(found) and time.monotonic() < until:
         progress("unusual chains")
-        found = sorted([*found, *rank(data.steps(inputs, width), angles, inputs, unusual=True)], key=lambda each: each.score)
+        found = sorted([*found, *rank(data.steps(inputs, width), angles, inputs, unusual=True, until=until)], key=lambda each: each.score)
     ranking = best_topologies(found)
     if ranking and (step := _short_step(data.steps(inputs, width), ranking[0])) != reading.dt:
         reading = replace(reading, dt=step)
@@ -129,7 +174,7 @@ def fit_chains(
         ranking = [_again(data.steps(inputs, width), regression) for regression in ranking]
     fits = []
     for regression in ranking[:most]:
-        if regression.error < HOPELESS:
+        if regression.error < HOPELESS and (not fits or time.monotonic() < until):
             progress(f"chain: {regression.topology.text}")
             fits.append(_fit(data, inputs, regression, width))
     return sorted(fits, key=lambda fit: fit.error)
@@ -192,6 +237,7 @@ def _fit(data: _Data, inputs: Sequence[Input], regression: Regression, width: in
     stderr = {term: settled.stderr[name] for term, name in constant_names(chain, reading).items() if name in settled.stderr}
     final = replace(trial, stretches=stretches).settle(chain, rounds=0)
     rates = chain_rates(chain, reading, describe(chain, reading), stderr)
+    rates = replace(rates, timing=(trial.integrator, trial.substeps, reading.dt))
     return ChainFit(chain, rates, trial.integrator, trial.substeps, reading.dt, final.error, regression)
 
 

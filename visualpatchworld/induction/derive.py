@@ -25,6 +25,7 @@ class Expression(NamedTuple):
     code: str
     shown: str
     left: float
+    shifted: bool = False  # whether each episode adds a number of its own
 
 
 def derived_expression(
@@ -41,16 +42,26 @@ def derived_expression(
     """
     if not coordinates:
         return None
-    for most, exact in ((MOST_TERMS, EXACT), (NEAR_TERMS, NEAR)):
+    for most, exact, shifted in ((MOST_TERMS, EXACT, False), (NEAR_TERMS, NEAR, False), (MOST_TERMS, EXACT, True)):
         for parts in (0, 1, 2, 4, 5):
             lag = dt / parts if parts else 0.0
-            found = _derived_at(trajectories, column, coordinates, parameters, noise, lag, most, exact)
+            found = _derived_at(trajectories, column, coordinates, parameters, noise, lag, most, exact, shifted)
             if found is not None:
                 return found
     return None
 
 
-def _derived_at(trajectories, column, coordinates, parameters, noise, lag: float, most: int, exact: float) -> Expression | None:
+def _derived_at(
+    trajectories: Sequence[Trajectory],
+    column: int,
+    coordinates: Sequence[Coordinate],
+    parameters: Sequence[int],
+    noise: Float[np.ndarray, " O"],
+    lag: float,
+    most: int,
+    exact: float,
+    shifted: bool,
+) -> Expression | None:
     reading = Reading((), tuple(coordinates), tuple((f"parameter_{c}", c) for c in parameters))
     states = np.concatenate([reading.states(t) for t in trajectories])
     target = np.concatenate([t.observations[:, column] for t in trajectories])
@@ -87,6 +98,10 @@ def _derived_at(trajectories, column, coordinates, parameters, noise, lag: float
             columns[f"np.hypot(state.{c.name}, state.{d.name})"] = np.hypot(values[c.name], values[d.name])
     codes = list(columns)
     design = np.stack([columns[code] for code in codes], axis=-1)
+    if shifted:
+        lengths = [len(t.observations) for t in trajectories]
+        design, target = _centred(design, lengths), _centred(target, lengths)
+        spread = float(np.std(target))
     enough = max(exact * spread, 4 * noise[column])
     fit = _short_sum(design[::2], target[::2], enough, most)
     if fit is None:
@@ -97,9 +112,14 @@ def _derived_at(trajectories, column, coordinates, parameters, noise, lag: float
         return None
     parts = [_part(value, codes[i]) for value, i in zip(beta, chosen, strict=True)]
     code = " + ".join(parts).replace("+ -", "- ")
-    for name, shifted in earlier.items():
-        code = re.sub(rf"\bstate\.{name}\b", shifted, code)
-    return Expression(code, code.replace("state.", "").replace("np.", ""), left / (spread or 1.0))
+    for name, moment in earlier.items():
+        code = re.sub(rf"\bstate\.{name}\b", moment, code)
+    return Expression(code, code.replace("state.", "").replace("np.", ""), left / (spread or 1.0), shifted)
+
+
+def _centred(values: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+    """The values less their mean in each episode: what an episode adds all through falls out."""
+    return np.concatenate([part - part.mean(axis=0) for part in np.split(values, np.cumsum(lengths)[:-1])])
 
 
 def _short_sum(
@@ -114,7 +134,7 @@ def _short_sum(
         basis = np.linalg.qr(scaled[:, chosen])[0] if chosen else np.zeros((len(target), 0))
         rest = scaled - basis @ (basis.T @ scaled)
         norms = np.linalg.norm(rest, axis=0)
-        gains = np.where(norms > 1e-7 * np.sqrt(len(target)), (left @ rest) ** 2 / np.maximum(norms, 1e-300) ** 2, 0)
+        gains = np.where(norms > 1e-7 * np.sqrt(len(target)), (left @ rest) ** 2 / np.maximum(norms, 1e-150) ** 2, 0)
         gains[chosen] = 0
         chosen.append(int(np.argmax(gains)))
         beta = solve(design[:, chosen], target)

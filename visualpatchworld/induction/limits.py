@@ -11,14 +11,16 @@ from jaxtyping import Bool, Float
 from visualpatchworld.induction.contacts import contacts
 from visualpatchworld.induction.draft import Draft
 from visualpatchworld.induction.march import march
-from visualpatchworld.induction.motion import Limit, Number
+from visualpatchworld.induction.motion import Limit, Number, Rates
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.regress import solve
+from visualpatchworld.induction.soft_stops import soft_stops
 from visualpatchworld.induction.terms import Rows
 
 LEAST_ROWS = 2  # a limit owns at least so many
 LEAST_BITS = 4.0  # and lowers what is left by at least so much
 MOST_LIMITS = 8
+FAR_LESS = 0.6  # of what was left to explain: a limit that leaves no more than this may be a little off where nothing was
 QUIET, QUIET_SPREAD = 0.25, 0.3186  # this part of normal errors is below so many standard deviations; walls may own most rows
 
 
@@ -51,20 +53,27 @@ def find_limits(
     rows: Rows,
     noise: Float[np.ndarray, " S"],
     build: Callable[[Sequence[Limit]], Draft],
+    rates: Rates | None = None,
 ) -> tuple[list[Limit], Unexplained]:
-    """Limits taken one after the other, each time the one that explains most rows; and the rows that stay unexplained."""
+    """Limits taken one after the other, each time the one that explains most rows; and the rows that stay unexplained.
+
+    Stops that act as forces are tried where the rates that the draft is built of are given.
+    """
     taken: list[Limit] = []
     open_rows = unexplained(build(taken), rows, noise)
     tolerance = open_rows.tolerance
     while open_rows.rows.sum() >= LEAST_ROWS and len(taken) < MOST_LIMITS:
         best, least, count = None, open_rows.bits - LEAST_BITS, int(open_rows.rows.sum())
-        for limit in _candidates(reading, rows, build(taken), open_rows, taken):
+        candidates = _candidates(reading, rows, build(taken), open_rows, taken)
+        if rates is not None:
+            candidates += soft_stops(reading, rates, rows, open_rows.off, tolerance, build, taken)
+        for limit in candidates:
             try:
                 trial = unexplained(build([*taken, limit]), rows, noise, tolerance)
             except (ValueError, NameError):  # two laws of one name, or a limit of what nothing moves
                 continue
-            # A dearer limit must explain more; one that breaks rows that were explained is invented.
-            if trial.rows.sum() <= count and trial.bits + len(limit.numbers) < least:
+            # A dearer limit must explain more; one that breaks rows that were explained is invented, unless it explains far more.
+            if (trial.rows.sum() <= count or trial.bits < FAR_LESS * open_rows.bits) and trial.bits + len(limit.numbers) < least:
                 best, least = limit, trial.bits + len(limit.numbers)
         if best is None:
             break

@@ -6,7 +6,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from visualpatchworld.induction.draft import Draft
@@ -15,7 +15,7 @@ from visualpatchworld.program.program import Program
 
 DIGITS = 10  # of a constant in the text
 
-Phase = Literal["velocity", "coordinate"]
+Phase = Literal["force", "velocity", "coordinate"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,15 @@ class Number:
     doc: str = ""
     stderr: float | None = None
     free: bool = True  # whether refinement may move it
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a coordinate follows from the links of a chain: what it is the sum of, and its speed as code. Forces act on it the same way."""
+
+    coordinate: str
+    shares: tuple[float, ...]
+    speed: str
 
 
 @dataclass(frozen=True)
@@ -49,13 +58,18 @@ class Rates:
     memory: tuple[tuple[str, float, str], ...] = ()
     empirical: bool = False
     speeds: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()  # of a coordinate that several velocities move: which, how often
+    # Where forces and a mass matrix make the rates: `lines` end with `forces` and `mass`, which limits may change before `solution`.
+    solution: tuple[str, ...] = ()
+    ways: tuple[Way, ...] = ()
+    timing: tuple[Integrator, int, float] | None = None  # integrator, sub-steps and time step, where the rates were found under them
 
 
 @dataclass(frozen=True)
 class Limit:
     """What is done to the new values of a step before they count, right after velocities or after coordinates were moved.
 
-    `lines` assign to the plain names of fields: `speed = np.clip(speed, -TOP, TOP)`; `state` is the state before the step.
+    `lines` assign to the plain names of fields: `speed = np.clip(speed, -TOP, TOP)`; `state` is the state before the step. In the
+    phase of forces they change what makes the rates: `forces` of a chain, or how fast a velocity changes, `speed_gained`.
     """
 
     phase: Phase
@@ -81,6 +95,7 @@ def assemble(
     clashing = {number.name for number in numbers if [other.name for other in numbers].count(number.name) > 1}
     if clashing:
         raise ValueError(f"two laws of one program share the constants {', '.join(sorted(clashing))}")
+    rates = _with_forces(rates, [limit for limit in limits if limit.phase == "force"])
     timed = integrator != "none" or any("DT" in text for text in (*rates.lines, *(change for _, change in rates.changes)))
     constants = [f"DT = {_text(reading.dt / substeps)}  # s, one physics step"] if timed else []
     constants += [f"SUBSTEPS = {substeps}  # physics steps in one step"] if substeps > 1 else []
@@ -92,7 +107,8 @@ def assemble(
     if len(set(names)) < len(names):
         raise ValueError(f"two laws of one program share the name of a function: {', '.join(names)}")
     blocks = ["\n".join(state), *(source_of(function) for function in functions)]
-    blocks += _moves(reading, rates, integrator, limits, name="step" if substeps == 1 else "move")
+    moving = [limit for limit in limits if limit.phase != "force"]
+    blocks += _moves(reading, rates, integrator, moving, name="step" if substeps == 1 else "move")
     if substeps > 1:
         loop = ["    for _ in range(SUBSTEPS):", "        state = move(state, action)", "    return state"]
         blocks.append("\n".join(["def step(state, action):", '    """One step: the action is held over all physics steps."""', *loop]))
@@ -103,6 +119,23 @@ def assemble(
     free = tuple(number.name for number in numbers if number.free)
     errors = {number.name: number.stderr for number in numbers if number.stderr is not None}
     return Draft(rates.name, Program(text), free, laws, errors, rates.empirical)
+
+
+def gained(velocity: str) -> str:
+    """The name of how fast a velocity changes, where a limit changes that."""
+    return f"{velocity}_gained"
+
+
+def _with_forces(rates: Rates, limits: Sequence[Limit]) -> Rates:
+    """The rates with limits that act as forces."""
+    if rates.solution:
+        return replace(rates, lines=(*rates.lines, *(line for limit in limits for line in limit.lines), *rates.solution))
+    stopped = [(of, change) for of, change in rates.changes if any(gained(of) in line for limit in limits for line in limit.lines)]
+    if any("new." in change for _, change in stopped):
+        raise ValueError("a stop that acts as a force needs rates at the beginning of a step")
+    lines = [*(f"{gained(of)} = {change}" for of, change in stopped), *(line for limit in limits for line in limit.lines)]
+    changes = tuple((of, gained(of) if (of, change) in stopped else change) for of, change in rates.changes)
+    return replace(rates, lines=(*rates.lines, *lines), changes=changes)
 
 
 def source_of(function: Callable[..., Any]) -> str:

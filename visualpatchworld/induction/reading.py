@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Literal
 
 import numpy as np
@@ -37,7 +38,7 @@ class Coordinate:
     velocity_column: int | None = None
     wraps: bool = False  # its column jumps by a whole turn at the end of its range
     turn_from: float = -np.pi  # where the range of a column that wraps begins
-    relative_to: str | None = None  # the column shows this coordinate plus that one (an absolute angle of a chain)
+    relative_to: str | None = None  # the column shows this coordinate on top of what that one's shows (an absolute angle of a chain)
     velocity_scale: float = 1.0  # the coordinate moves by this times the velocity (a gear, another unit)
 
 
@@ -55,7 +56,8 @@ class Reading:
 
     fields: tuple[FieldRole, ...]  # one per column of the observation
     coordinates: tuple[Coordinate, ...]
-    parameters: tuple[tuple[str, int], ...] = ()  # name and column of what stays the same within an episode, such as a goal
+    # Name and column of what stays the same within an episode, such as a goal; where the column is derived, it is part of its expression.
+    parameters: tuple[tuple[str, int], ...] = ()
     derived: tuple[Derived, ...] = ()
     dt: float = 1.0  # seconds per step
     integrator: Integrator = "unknown"
@@ -81,19 +83,55 @@ class Reading:
     def states(self, trajectory: Trajectory) -> Float[np.ndarray, "T+1 S"]:
         """The states of a trajectory; angles go on beyond a turn, and hidden velocities are differences that suit the integrator."""
         seen = trajectory.observations
-        places: list[Float[np.ndarray, " T"]] = []
-        for coordinate in self.coordinates:
-            place = _place(seen, coordinate)
-            if coordinate.relative_to is not None:
-                base = [c.name for c in self.coordinates].index(coordinate.relative_to)
-                place = _place(seen, coordinate) - places[base]
-            places.append(place)
+        shown = {coordinate.name: self._shown(seen, coordinate) for coordinate in self.coordinates}
+        places = [shown[c.name] - (0.0 if c.relative_to is None else shown[c.relative_to]) for c in self.coordinates]
         speeds = []
         for coordinate, place in zip(self.coordinates, places, strict=True):
             if coordinate.velocity is not None:
                 column = coordinate.velocity_column
                 speeds.append(self._difference(place) / coordinate.velocity_scale if column is None else seen[:, column])
-        return np.stack([*places, *speeds, *(seen[:, column] for _, column in self.parameters)], axis=-1)
+        return np.stack([*places, *speeds, *self._parameter_values(seen, places, speeds)], axis=-1)
+
+    def _shown(self, seen: Float[np.ndarray, "T O"], coordinate: Coordinate) -> Float[np.ndarray, " T"]:
+        """What a coordinate's columns show; an angle goes on beyond a turn, by its velocities where steps are wide."""
+        by_name = {c.name: c for c in self.coordinates}
+        moving = [by_name[name] for name in (coordinate.name, *self._bases(coordinate))]
+        columns = [c.velocity_column for c in moving if c.velocity_column is not None]
+        if len(seen) < 2 or not coordinate.angle or len(columns) < len(moving):
+            return _place(seen, coordinate)
+        speed = np.sum([seen[:, k] * c.velocity_scale for k, c in zip(columns, moving, strict=True)], axis=0)
+        foreseen = self.dt * (speed[1:] + speed[:-1]) / 2
+        if np.abs(foreseen).max() < 0.8 * np.pi:
+            return _place(seen, coordinate)
+        place = _place(seen, coordinate)
+        apart = (np.diff(place) - foreseen + np.pi) % (2 * np.pi) - np.pi
+        return place[0] + np.concatenate([[0.0], np.cumsum(foreseen + apart)])
+
+    def _parameter_values(
+        self, seen: Float[np.ndarray, "T O"], places: Sequence[np.ndarray], speeds: Sequence[np.ndarray]
+    ) -> list[Float[np.ndarray, " T"]]:
+        """What stays the same within an episode: a column, or what an expression of the state leaves of it."""
+        known = dict(zip(self.state_names, (*places, *speeds), strict=False))
+        known |= {name: seen[:, column] for name, column in self.parameters if self._expression(column) is None}
+        values = []
+        for name, column in self.parameters:
+            expression = self._expression(column)
+            if expression is not None:
+                state = SimpleNamespace(**known, **{name: 0.0})
+                known[name] = seen[:, column] - eval(expression, {"np": np, "state": state})  # our own text, as in programs
+            values.append(known[name])
+        return values
+
+    def _expression(self, column: int) -> str | None:
+        return next((derived.expression for derived in self.derived if derived.column == column), None)
+
+    def _bases(self, coordinate: Coordinate) -> list[str]:
+        """The coordinates on top of which a column shows this one, the nearest first."""
+        by_name, found = {c.name: c for c in self.coordinates}, []
+        while coordinate.relative_to is not None:
+            found.append(coordinate.relative_to)
+            coordinate = by_name[coordinate.relative_to]
+        return found
 
     def functions(self) -> list[str]:
         """Source text of `observe(state)` and `read(observation)`, where an observation is not the state itself; else nothing."""
@@ -106,8 +144,8 @@ class Reading:
         read: list[str] = []
         speeds: list[str] = []
         for c in self.coordinates:
-            place = f"state.{c.name}" if c.relative_to is None else f"state.{c.relative_to} + state.{c.name}"
-            base = "" if c.relative_to is None else f" - {c.relative_to}"
+            place = " + ".join(f"state.{name}" for name in (*self._bases(c)[::-1], c.name))
+            base = "".join(f" - {name}" for name in self._bases(c))
             if len(c.columns) == 2:
                 shown[c.columns[0]], shown[c.columns[1]] = f"np.cos({place})", f"np.sin({place})"
                 read.append(f"{c.name} = np.arctan2(observation[{c.columns[1]}], observation[{c.columns[0]}]){base}")
@@ -121,8 +159,9 @@ class Reading:
                 if c.velocity_column is not None:
                     shown[c.velocity_column] = f"state.{c.velocity}"
         for name, column in self.parameters:
-            shown[column] = f"state.{name}"
-            speeds.append(f"{name} = observation[{column}]")
+            expression = shown.setdefault(column, f"state.{name}")
+            rest = "" if expression == f"state.{name}" else f" - ({_without(expression, name)})"
+            speeds.append(f"{name} = observation[{column}]{rest}")
         for column in range(len(names)):
             value = self.constants.get(column, 0.0)
             shown.setdefault(column, f"{value!r}")
@@ -145,6 +184,12 @@ class Reading:
             return np.gradient(place, self.dt) if len(place) > 1 else np.zeros(len(place))
         steps = np.diff(place) / self.dt
         return np.append(steps, steps[-1]) if self.integrator == "explicit" else np.insert(steps, 0, steps[0])
+
+
+def _without(expression: str, parameter: str) -> str:
+    """An expression over plain names without the parameter that it begins with."""
+    rest = expression.removeprefix(f"state.{parameter} ").removeprefix("+ ")
+    return re.sub(r"\bstate\.", "", "-" + rest[2:] if rest.startswith("- ") else rest)
 
 
 def _place(observations: Float[np.ndarray, "T O"], coordinate: Coordinate) -> Float[np.ndarray, " T"]:

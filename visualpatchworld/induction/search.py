@@ -35,6 +35,7 @@ FEW_ASIDE = 0.97  # of the rows are explained where those set aside are events; 
 SHORT_SUM = 3  # constants per coordinate up to which coupled coordinates need no chain
 MOST_STEPS = 12_000  # that sums and chains are searched in; long looks see all
 PIECE = 600  # steps of a piece of a longer log
+CHAINS_SHARE = 0.5  # of the time that is left, for the ranking of chains
 PRODUCTS, SCANS = 1, 2  # how deep the library of terms is searched
 
 
@@ -249,7 +250,9 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
         return []
     rates = rates_of(reading, wanted, best, data.memory, empirical=not exact and not along)
     evidence = rivals_of(reading, data, rates, "sums", left, exact=exact)
-    if exact and not only_exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and left() > 0:
+    if only_exact and not data.noisy:
+        return ranked(evidence)  # a chain may explain what is left with less
+    if exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and left() > 0:
         search.say("sums of terms that hold in a region")
         wanted, choices = _choices(reading, data, space, along, SCANS, every=True)
         rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
@@ -371,8 +374,8 @@ def _chains(chains: Chains, reading: Reading, data: Experience, left: Left) -> l
     width = len(reading.state_names)
     states = [s[:, :width] for s in data.states]
     evidence: list[Evidence] = []
-    for rates in chains(reading, states, data.actions, usable=_usable(reading, data)):
-        if left() < 0:
+    for rates in chains(reading, states, data.actions, usable=_usable(reading, data), seconds=CHAINS_SHARE * left()):
+        if evidence and left() < 0:
             break
         evidence += rivals_of(reading, data, rates, "chain", left, exact=False)
     return evidence

@@ -91,9 +91,16 @@ def rows_of(
 
 def joined(one: Rows, other: Rows) -> Rows:
     """All steps of both, as of different trajectories."""
-    after = int(one.episode.max(initial=-1)) + 1
-    parts = [np.concatenate([a, b]) for a, b in zip(one[1:5], (*other[1:4], other.episode + after), strict=True)]
-    return Rows(one.names, *parts, np.concatenate([one.time, other.time]), one.angles)
+    later = other.episode + int(one.episode.max(initial=-1)) + 1
+    return Rows(
+        one.names,
+        np.concatenate([one.before, other.before]),
+        np.concatenate([one.after, other.after]),
+        np.concatenate([one.actions, other.actions]),
+        np.concatenate([one.episode, later]),
+        np.concatenate([one.time, other.time]),
+        one.angles,
+    )
 
 
 def namespace(

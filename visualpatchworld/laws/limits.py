@@ -35,6 +35,26 @@ def soft_stop(
     return [torque + push * part for torque, part in zip(torques, alone, strict=True)]
 
 
+def stop_links(forces, mass, shares, place, speed, low, high, stiffness, braking, give):
+    """Forces on links with those of a soft stop: beyond its ends the sum of links that `shares` makes is pushed back, never pulled.
+
+    The stop asks for an acceleration, as a damped spring has it, and gets it but for what it gives way to force.
+    """
+    over = np.maximum(place - high, 0.0) + np.minimum(place - low, 0.0)
+    eased = sum(share * part for share, part in zip(shares, solve(mass, shares), strict=True))
+    free = sum(share * part for share, part in zip(shares, solve(mass, forces), strict=True))
+    push = (-stiffness * over - braking * speed - free) / (eased + give)
+    push = np.where(over * push < 0, push, 0.0)
+    return [force + share * push for share, force in zip(shares, forces, strict=True)]
+
+
+def stop_body(gained, place, speed, low, high, stiffness, braking, keep):
+    """The acceleration of a body in a soft stop: beyond its ends it is pushed back, never pulled, and keeps a part of its own."""
+    over = np.maximum(place - high, 0.0) + np.minimum(place - low, 0.0)
+    held = keep * gained - (1 - keep) * (stiffness * over + braking * speed)
+    return np.where(over * (held - gained) < 0, held, gained)
+
+
 def within_length(place, *, farthest=FARTHEST):
     """The arm ends the fingertip's way outwards."""
     scale = np.minimum(farthest / np.sqrt(place[0] ** 2 + place[1] ** 2 + 1e-12), 1.0)

@@ -30,7 +30,7 @@ class Wish(NamedTuple):
 
     @property
     def replaces(self) -> tuple[str, int] | None:
-        """Of several wishes alike only the last counts: where a slider or a goal is, not where it came through."""
+        """Of several wishes alike only the last counts: where a dial or a goal is, not where it came through."""
         return (self.do, self.number) if self.do in ("turn", "aim") else None
 
 

@@ -45,6 +45,7 @@ class Sampler(Planner):
     init_std: float  # of an action in the first draw
     hold: int = 1  # steps for which an action is held
     restarts: int = 1
+    warm_std: float = 0.0  # in place of init_std, where a restart begins around the plan before: that one is to be made better; 0 for none
     colour: float = 0.0  # of the noise: power falls with frequency to this exponent; 0 is white
     enough: float = 0.0  # the search ends with a plan that costs less; a cost below 1 meets the goal where costs are in success radii
     heeds_budget: bool = False  # futures count only as far as steps are left
@@ -55,14 +56,15 @@ class Sampler(Planner):
             raise ValueError("samples, iterations, restarts and init_std must be positive")
         if self.hold < 1 or self.horizon % self.hold:
             raise ValueError(f"hold must divide the horizon of {self.horizon} steps, {self.hold} does not")
-        if self.colour < 0 or self.enough < 0:
-            raise ValueError("colour and enough must not be negative")
+        if self.colour < 0 or self.enough < 0 or self.warm_std < 0:
+            raise ValueError("colour, enough and warm_std must not be negative")
 
     def looking(self, steps: int) -> Self:
         return replace(self, horizon=steps, replan_every=steps, hold=math.gcd(self.hold, steps))
 
     def within(self, tolerance: float) -> Self:
-        return replace(self, enough=tolerance * self.enough)
+        closely = min(self.replan_every, self.hold) if tolerance < 1 else self.replan_every  # the oftener, the better a plan is refined
+        return replace(self, enough=tolerance * self.enough, replan_every=closely)
 
     @property
     @abstractmethod
@@ -184,9 +186,10 @@ def first_rounds(sampler: Sampler, start: Float[Array, "H A"]) -> Round:
     """Of every restart: nothing is known yet but where to begin."""
     knots = start[:: sampler.hold]
     begin = jnp.stack([knots * (restart % 2 == 0) for restart in range(sampler.restarts)])
+    warm = begin.any(axis=(1, 2), keepdims=True) & (sampler.warm_std > 0)
     return Round(
         mean=begin,
-        std=jnp.full_like(begin, sampler.init_std),
+        std=jnp.where(warm, sampler.warm_std, jnp.full_like(begin, sampler.init_std)),
         best=begin,
         best_cost=jnp.full(sampler.restarts, jnp.inf, start.dtype),
         kept=jnp.repeat(begin[:, None], sampler.num_kept, axis=1),

@@ -31,8 +31,8 @@ def collect(
 ) -> list[Trajectory]:
     """Trajectories of at most so many steps in all, the steps that finding the world's powers takes included; of a log, what it holds.
 
-    Where the world can be put into places, some that it came through are added to `visited`. At most the first so many `episodes`, where
-    that is asked.
+    At most the first so many `episodes`, where that is asked. Where the world can be put into places, some that it came through are added
+    to `visited`.
 
     Example: `collect(open_world("Pendulum-v1"), 1000, np.random.default_rng(0))`
     """

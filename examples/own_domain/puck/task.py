@@ -19,7 +19,7 @@ def at_goal(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
 
 def cost(states: Any, goal: Any) -> Any:
     """The least distance from its goal that the puck ever has."""
-    return ((states[..., :2] - goal[:2]) ** 2).sum(-1).min(-1) ** 0.5
+    return ((states - goal)[..., :2] ** 2).sum(-1).min(-1) ** 0.5
 
 
 METRICS = {"at_goal": at_goal}

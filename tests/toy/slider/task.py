@@ -19,7 +19,7 @@ def at_goal(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
 
 def cost(states: Any, goal: Any) -> Any:
     """The least distance from its goal that the puck ever has."""
-    return abs(states[..., 0] - goal[0]).min(-1)
+    return abs((states - goal)[..., 0]).min(-1)
 
 
 METRICS = {"at_goal": at_goal}

@@ -1,0 +1,185 @@
+"""Which column is the velocity of which coordinate, and what that says of the time step and the integrator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from visualpatchworld.induction.noise import robust_spread
+from visualpatchworld.induction.reading import Integrator
+from visualpatchworld.induction.regress import robust_fit
+from visualpatchworld.induction.series import Series, Told, away_from_edges, on_circle
+from visualpatchworld.world.trajectory import Trajectory
+
+PAIR = 0.05  # a velocity leaves at most this part of its coordinate's motion
+DECIDED = 0.03  # how close the weight of an integrator must come to count as that integrator's
+SAME = 0.05  # how far apart two time steps may be that count as one
+
+
+class Pair(NamedTuple):
+    """A coordinate and the column of its velocity."""
+
+    coordinate: int  # its place in the list of series
+    column: int
+    slope: float  # seconds per step, if both are in the same unit
+    weight: float  # of the velocity before the step
+    left: float  # part of the motion that is left
+
+
+class TimeStep(NamedTuple):
+    """Seconds per step, the weight of the old velocity in a coordinate's motion, and the integrator that has this weight."""
+
+    seconds: float
+    weight: float | None
+    integrator: Integrator
+
+
+class Observed(NamedTuple):
+    """What pairs are looked for in: trajectories, the columns that may be velocities, rounding of every column, and what a user told."""
+
+    trajectories: Sequence[Trajectory]
+    columns: Sequence[int]
+    noise: Float[np.ndarray, " O"]
+    told: Told
+
+    def ends(self, column: int) -> tuple[Float[np.ndarray, " N"], Float[np.ndarray, " N"]]:
+        """A column before and after every step."""
+        old = np.concatenate([t.observations[:-1, column] for t in self.trajectories])
+        new = np.concatenate([t.observations[1:, column] for t in self.trajectories])
+        return old, new
+
+
+def velocity_pairs(observed: Observed, series: Sequence[Series], dt: float | None) -> list[Pair]:
+    """Pairs of coordinate and velocity, greedily by what is left; a velocity has no velocity of its own."""
+    found = [pair for k, one in enumerate(series) for pair in _possible_pairs(observed, k, one)]
+
+    def order(pair: Pair) -> tuple:
+        backward = pair.slope < 0 and len(series[pair.coordinate].columns) == 1
+        odd = dt is not None and abs(pair.slope / dt - 1) > SAME
+        # A velocity follows its coordinate in nearly every world; this only settles what the data leave open.
+        return (backward, odd, round(np.log10(max(pair.left, 1e-9))), series[pair.coordinate].columns[0] > pair.column, pair.left)
+
+    chosen: list[Pair] = []
+    busy: set[int] = set()  # columns that are velocities
+    owners: set[int] = set()  # columns of coordinates that have one
+    for pair in sorted(found, key=order):
+        columns = set(series[pair.coordinate].columns)
+        if pair.column in busy or columns & busy or columns & owners or pair.column in owners:
+            continue
+        chosen.append(pair)
+        busy.add(pair.column)
+        owners |= columns
+    return sorted(chosen, key=lambda pair: series[pair.coordinate].columns)
+
+
+def _possible_pairs(observed: Observed, k: int, one: Series) -> list[Pair]:
+    moved = one.moved
+    spread = float(np.std(moved)) or float(np.abs(moved).max())
+    if spread == 0 or observed.told.get(one.columns[0], ("coordinate", None))[0] == "velocity":
+        return []
+    fine = float(np.sqrt(2 * np.sum(observed.noise[list(one.columns)] ** 2)))
+    free = away_from_edges(one)
+    found = []
+    for column in observed.columns:
+        role, of = observed.told.get(column, ("velocity", None))
+        if column in one.columns or role != "velocity" or (of is not None and of not in one.columns):
+            continue
+        old, new = observed.ends(column)
+        fit = robust_fit(np.stack([(old + new) / 2, (old - new) / 2], axis=-1)[free], moved[free], floor=fine)
+        slope = float(fit.coefficients[0])
+        left = robust_spread(fit.left) / spread
+        sure = of is not None
+        if (left < PAIR or sure) and slope != 0 and fit.kept.mean() > 0.5:
+            weight = (1 + float(fit.coefficients[1]) / slope) / 2
+            if -0.3 < weight < 1.3 or sure:
+                found.append(Pair(k, column, slope, weight, left))
+    return found
+
+
+def relative_pairs(
+    observed: Observed, series: list[Series], pairs: Sequence[Pair], step: float
+) -> tuple[list[Pair], dict[int, int], list[Series]]:
+    """Absolute angles whose velocity columns are relative: the angle moves by the motion of another one and by one more column.
+
+    The answer has a pair for each such angle, by angle the one that it counts from, and the series with those angles as differences.
+    An angle that was found so may carry the next.
+    """
+    counted, bases, more = list(series), dict[int, int](), list(pairs)
+    absolute = list(series)
+    while True:
+        paired, speeds = {pair.coordinate for pair in more}, {pair.column for pair in more}
+        free = observed._replace(columns=[column for column in observed.columns if column not in speeds])
+        options = []
+        for k in (k for k, one in enumerate(series) if k not in paired and one.angle):
+            ways = [absolute[k]]
+            if len(absolute[k].columns) == 2:
+                ways.append(on_circle(observed.trajectories, absolute[k].columns[::-1]))
+            for base in paired:
+                if not absolute[base].angle:
+                    continue
+                for way in ways:
+                    apart = tuple(a - b for a, b in zip(way.values, absolute[base].values, strict=True))
+                    for pair in velocity_pairs(free, [replace(way, values=apart)], None):
+                        if abs(pair.slope / step - 1) < SAME:
+                            options.append((pair.left, k, base, way, replace(way, values=apart), pair))
+        if not options:
+            break
+        _, k, base, way, apart, pair = min(options, key=lambda option: option[0])
+        absolute[k], counted[k], bases[k] = way, apart, base
+        more.append(pair._replace(coordinate=k))
+    return more, bases, counted
+
+
+def time_step(observed: Observed, series: Sequence[Series], pairs: Sequence[Pair], dt: float | None) -> TimeStep:
+    """The time step is what most pairs agree on; the others are in other units."""
+    if not pairs:
+        return TimeStep(dt or 1.0, None, "unknown" if dt else "none")
+    slopes = np.array([abs(pair.slope) for pair in pairs])
+    votes = (np.abs(slopes[:, None] / slopes - 1) < 0.02).sum(axis=0)
+    agreed = np.flatnonzero(votes == votes.max()).tolist()
+    best = min(agreed, key=lambda i: (_digits(slopes[i], pairs[i].left), pairs[i].left))
+    step = float(slopes[best])
+    short = _short(step, lambda value: _left_with(observed, series, pairs[best], value), pairs[best].left)
+    step = dt or short or step
+    same = [pair for pair in pairs if abs(abs(pair.slope) / step - 1) < SAME] or [pairs[best]]
+    weights = [_weight(observed, series, pair, step if len(same) > 1 or not dt else abs(pair.slope)) for pair in same]
+    weight = float(np.median(weights))
+    integrator: Integrator = "explicit" if abs(weight - 1) < DECIDED else "semi-implicit" if abs(weight) < DECIDED else "unknown"
+    return TimeStep(step, weight, integrator)
+
+
+def _parts(observed: Observed, series: Sequence[Series], pair: Pair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    one = series[pair.coordinate]
+    free = away_from_edges(one)
+    old, new = observed.ends(pair.column)
+    return (one.moved * np.sign(pair.slope))[free], old[free], new[free]
+
+
+def _weight(observed: Observed, series: Sequence[Series], pair: Pair, step: float) -> float:
+    moved, old, new = _parts(observed, series, pair)
+    return float(robust_fit((old - new)[:, None], moved / step - new).coefficients[0])
+
+
+def _left_with(observed: Observed, series: Sequence[Series], pair: Pair, step: float) -> float:
+    moved, old, new = _parts(observed, series, pair)
+    fit = robust_fit((old - new)[:, None], moved / step - new)
+    return robust_spread(fit.left) * step / (float(np.std(moved)) or 1.0)
+
+
+def _digits(value: float, left: float) -> int:
+    """How many digits the value needs: a time step is a rounder number than a gear."""
+    return next((n for n in range(1, 5) if abs(float(f"{value:.{n}g}") / value - 1) < max(1e-4, left)), 5)
+
+
+def _short(value: float, left_with: Callable[[float], float], left: float) -> float | None:
+    """A short number, or one over a whole number, that leaves as little as the value itself."""
+    options = [float(f"{value:.{digits}g}") for digits in (1, 2, 3)]
+    options.insert(2, 1 / max(round(1 / value), 1))
+    for option in options:
+        if abs(option / value - 1) < 0.02 and left_with(option) <= 1.05 * left + 1e-9:
+            return option
+    return None
