@@ -9,6 +9,7 @@ from rich.table import Table
 from visualpatchworld.cli._options import AsJson
 from visualpatchworld.cli._show import show
 from visualpatchworld.domain import DEFAULT, Domain, find_domains, load_domain
+from visualpatchworld.errors import BadDomain
 
 
 def domains(as_json: AsJson = False) -> None:
@@ -16,12 +17,17 @@ def domains(as_json: AsJson = False) -> None:
 
     Example: vpw domains --json
     """
-    rows = [_row(load_domain(name)) for name in find_domains()]
+    rows, broken = [], {}
+    for name in find_domains():
+        try:
+            rows.append(_row(load_domain(name)))
+        except BadDomain as error:  # one that does not load hides none of the others
+            broken[name] = str(error)
     table = Table("domain", "engine", "action", "state", "varies")
     for row in rows:
         state = ", ".join(f"{field['name']} ({field['unit']})" for field in row["state"])
         table.add_row(row["name"], row["engine"], str(row["action_dim"]), state, ", ".join(item["name"] for item in row["varies"]))
-    show({"domains": rows}, as_json, table)
+    show({"domains": rows, "broken": broken}, as_json, table, *broken.values())
 
 
 def _row(domain: Domain) -> dict[str, Any]:
