@@ -27,6 +27,7 @@ RATIOS = (0.3, 1.0)  # of damping: how much of what just keeps a stop from swing
 DIGITS = (1, 2, 3, 4)
 SLACK = 0.01  # of a coordinate's range: how far off an end may have been read from the steps alone
 FAR, SCANNED = 0.3, 121  # of a coordinate's range, to either side of an end; and ends that are tried there
+NARROWER, NARROWINGS = 30.0, 6  # how often, and how much closer each time
 STARTS, ROUNDS, TRIES = 8, 40, 6  # of refining
 NUDGE = 1e-6
 NEAR = 1e-4  # how far a short number may be from the end that was fitted
@@ -181,10 +182,11 @@ def _fitted(
     refined = np.array([_refined(start, missed) for start in starts])
     best = refined[int(np.argmin(bits(refined)))]
     for k in range(len(edges)):  # an end that few steps show may have been read far off: the other one tells how the stop pushes
-        moved = np.repeat(best[None], SCANNED, axis=0)
-        moved[:, k] += np.linspace(-FAR * span, FAR * span, SCANNED)
-        nearer = _refined(moved[int(np.argmin(bits(moved)))], missed)
-        best = min((best, nearer), key=lambda option: float(bits(option[None])[0]))
+        for width in FAR * span / NARROWER ** np.arange(NARROWINGS):
+            moved = np.repeat(best[None], SCANNED, axis=0)
+            moved[:, k] += np.linspace(-width, width, SCANNED)
+            left = bits(moved)
+            best = moved[int(np.argmin(left))] if left.min() < bits(best[None])[0] else best
     options = np.array([best, *(_shortened(best, len(edges), digits) for digits in DIGITS)])
     left = bits(options)
     chosen = next((k for k in range(1, len(options)) if left[k] <= 1.02 * left[0] + 1), 0)
