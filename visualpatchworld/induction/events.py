@@ -86,6 +86,8 @@ def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
     if still.any() and rows.actions.shape[1] and np.ptp(rows.actions[still], axis=0).any():
         still = np.zeros(len(still), bool)
     for column in range(rows.before.shape[1]):
+        if np.abs(rows.after[:, column] - rows.before[:, column]).max() <= 1e-9 * np.ptp(rows.after[:, column]):
+            continue  # what an episode keeps, such as a goal, is at no edge
         found |= repeated(rows.after[:, column]) & (rows.after[:, column] != rows.before[:, column])
         found |= repeated(rows.after[:, column]) & ~still
         found |= piled(rows.after[:, column])
