@@ -6,11 +6,11 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from visualpatchworld import __version__
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.induction.between import Between, input_between
 from visualpatchworld.induction.chains import propose_chains
@@ -274,7 +274,7 @@ def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]
     if any(name.endswith("_next") for name in world.action_space.names):
         lines.append(f"Inputs are on their way between rows: an action is ({', '.join(world.action_space.names)}).")
     seen = f"{world.env_steps} steps of the world" if world.env_steps else "a log"
-    lines.append(f"Found from {seen} by visualpatchworld {version('visualpatchworld')}.")
+    lines.append(f"Found from {seen} by visualpatchworld {__version__}.")
     return "\n".join(lines) + "\n"
 
 

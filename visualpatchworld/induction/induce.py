@@ -6,12 +6,12 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from visualpatchworld import __version__
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.blackbox import BlackBox, black_box, pixel_box
@@ -156,7 +156,7 @@ def _header(domain: Domain, sketch: Form, evidence: Evidence | None, errors: Err
     for quantity, by_horizon in errors.items():
         medians = ", ".join(f"{row['median']:.2g} after {steps}" for steps, row in by_horizon.items())
         lines.append(f"Validation error (median {quantity}): {medians} steps.")
-    lines.append(f"Fitted to {len(recordings)} episodes (sha256 {digest}), seed {seed}, visualpatchworld {version('visualpatchworld')}.")
+    lines.append(f"Fitted to {len(recordings)} episodes (sha256 {digest}), seed {seed}, visualpatchworld {__version__}.")
     return "\n".join(lines) + "\n"
 
 

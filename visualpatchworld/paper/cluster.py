@@ -10,11 +10,11 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
+from visualpatchworld import __version__
 from visualpatchworld.errors import VpwError, WorkerFailed
 from visualpatchworld.extras import need
 from visualpatchworld.paper import jobs
@@ -103,7 +103,7 @@ def _check_workers(client: Client, folder: Path) -> None:
     """Every worker has this very version, and sees a file that is put into the folder."""
     with NamedTemporaryFile(dir=folder, prefix=".cluster-") as token:
         answers: Any = client.run(_answer, token.name, on_error="return")
-    mine = version("visualpatchworld")
+    mine = __version__
     for worker, answer in answers.items():
         if not isinstance(answer, tuple):
             raise VpwError(f"The worker {worker} cannot run jobs ({type(answer).__name__}: {answer}); is visualpatchworld installed there?")
@@ -115,4 +115,4 @@ def _check_workers(client: Client, folder: Path) -> None:
 
 
 def _answer(token: str) -> tuple[str, bool]:
-    return version("visualpatchworld"), Path(token).exists()
+    return __version__, Path(token).exists()
