@@ -71,7 +71,7 @@ def test_conditions_put_observer_and_scorer_together(toy: Domain):
     model = InducedScorer(RIGHT, toy.cost)
 
     def condition(observe, score) -> Condition:
-        return Condition(domain=toy, constants=toy.constants, model=model, observe=observe, score=score)
+        return Condition(domain=toy, constants=toy.constants, model=model, observe=observe, score=score, planner=toy.planner, cost=toy.cost)
 
     assert condition("oracle", "induced").scorer() is model
     hybrid, ceiling = condition("oracle", "hybrid").scorer(), condition("oracle", "simulator").scorer()

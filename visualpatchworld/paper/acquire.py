@@ -108,7 +108,15 @@ def practice(
     domain: Domain, constants: Constants, program: Program, episodes: Sequence[Episode], *, count: int, seed: int
 ) -> list[Attempt]:
     """Attempts at tasks drawn from the episodes, in the true world."""
-    condition = Condition(domain=domain, constants=constants, model=InducedScorer(program, domain.cost), observe="oracle", score="induced")
+    condition = Condition(
+        domain=domain,
+        constants=constants,
+        model=InducedScorer(program, domain.cost),
+        observe="oracle",
+        score="induced",
+        planner=domain.planner,
+        cost=domain.cost,
+    )
     meets = next(iter(domain.metrics.values()))
     attempt = planning(condition, meets, domain.budget_per_offset * OFFSET, seed, [episode.actions[:-1] for episode in episodes])
     world = domain.simulator(constants)
