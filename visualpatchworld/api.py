@@ -161,9 +161,9 @@ def induce(
     if traces is None:
         return discover(open_world(world), budget=steps, seed=seed, seconds=seconds, episodes=episodes, fields=fields, progress=progress)
     domain: Domain = world
-    episodes = for_fitting(_of(domain, traces).episodes)
+    fitted = for_fitting(_of(domain, traces).episodes)
     return induce_from(
-        domain.of(traces.constants), traces.constants, episodes, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress
+        domain.of(traces.constants), traces.constants, fitted, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress
     )
 
 

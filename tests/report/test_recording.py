@@ -9,7 +9,7 @@ import pytest
 import toy_program
 from cli.conftest import Vpw, vpw  # noqa: F401  a fixture
 
-from visualpatchworld.report.recording import Truth, errors, imagined
+from visualpatchworld.report.recording import Truth, errors, imagined, truth_of
 from visualpatchworld.world.trajectory import Trajectory
 
 STEPS, DT, SPRING, DAMPING = 30, 0.1, 2.0, 0.3
@@ -51,6 +51,13 @@ def oscillator(tmp_path: Path) -> Path:
     (tmp_path / "found" / "world_model.py").write_text(OSCILLATOR)
     (tmp_path / "found" / "induction.json").write_text(json.dumps({"world": str(log)}))
     return tmp_path / "found"
+
+
+def test_the_truth_of_an_environment_is_what_it_does_under_varied_actions():
+    truth = truth_of("Pendulum-v1", None, episodes=2, seed=0)
+    assert [len(run) for run in truth.episodes] == [200, 200]
+    assert all(np.ptp(run.actions) > 0 and np.isfinite(run.observations).all() for run in truth.episodes)
+    assert not np.array_equal(truth.episodes[0].observations, truth.episodes[1].observations)
 
 
 @pytest.mark.parametrize("horizon", [1, 7, STEPS, 2 * STEPS])

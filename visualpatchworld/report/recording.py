@@ -22,7 +22,7 @@ from visualpatchworld.program.program import Program, load_program, read_program
 from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.read import read_traces
-from visualpatchworld.world.collect import excitation, record
+from visualpatchworld.world.collect import excitation, record, replay
 from visualpatchworld.world.log import LogWorld
 from visualpatchworld.world.open import open_world
 from visualpatchworld.world.trajectory import Trajectory
@@ -68,7 +68,9 @@ def truth_of(world: str | None, traces: Path | None, *, episodes: int, seed: int
     else:
         rng = np.random.default_rng(seed)
         length = opened.time_limit or STEPS
-        seen = [record(opened, opened.reset(seed + i), excitation(opened.action_space, "held", length, rng)) for i in range(episodes)]
+        seen = [
+            record(opened, opened.reset(seed + i), replay(excitation(opened.action_space, "held", length, rng))) for i in range(episodes)
+        ]
     return Truth(opened.name, opened.field_names, (None,) * len(opened.field_names), opened.dt, tuple(seen))
 
 
