@@ -6,13 +6,15 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.scene.schema import SceneObject
-from visualpatchworld.scene.tool.camera import Camera
+
+if TYPE_CHECKING:  # cameras load SciPy, and every domain has a look
+    from visualpatchworld.scene.tool.camera import Camera
 
 Rgb = tuple[int, int, int]
 
