@@ -53,7 +53,10 @@ def test_the_commands_of_a_suite_run(vpw: Vpw, program: Path, toy_file: Path, tm
     [
         ("plan slider", "Scoring 'induced' needs --program FILE.py; `vpw induce slider` makes one."),
         ("plan slider --score hybrid", "Scoring 'hybrid' needs --program"),
-        ("plan slider --program {program} --score inducd", "No way to score 'inducd'. Found: hybrid, induced, simulator. Did you mean"),
+        (
+            "plan slider --program {program} --score inducd",
+            "No way to score 'inducd'. Found: hybrid, induced, simulator, sparing. Did you mean",
+        ),
         ("plan slider --program {program} --metric at_gaol", "No metric 'at_gaol'. Found: at_goal. Did you mean 'at_goal'?"),
         ("plan slider --program nowhere.py", "Cannot read the program"),
         ("plan slider --program {program} --traces nowhere.h5", "There is no file 'nowhere.h5'"),
