@@ -113,8 +113,9 @@ function change(told) {
     const value = told.values[i];
     if (row.shown === value) return;
     row.shown = value;
-    if (document.activeElement !== row.slider && !later.has(`turn ${i}`)) row.slider.value = value;
-    if (document.activeElement !== row.box) row.box.value = Number(value.toPrecision(6));
+    const held = later.has(`turn ${i}`);
+    if (document.activeElement !== row.slider && !held) row.slider.value = value;
+    if (document.activeElement !== row.box && !held) row.box.value = Number(value.toPrecision(6));
     row.element.classList.toggle("changed", value !== row.dial.value);
   });
   for (const line of lines) {
