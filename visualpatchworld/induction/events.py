@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from visualpatchworld.induction.inputs import remembered_action
 from visualpatchworld.induction.regress import robust_fit
 from visualpatchworld.induction.terms import Rows
 
@@ -41,8 +42,19 @@ def smooth_fit(target: Float[np.ndarray, " N"], rows: Rows, floor: float, seed: 
     turns = rng.normal(size=(inputs.shape[1], waves)) * rng.choice([0.3, 0.7, 1.2], size=waves)
     smooth = np.cos(inputs @ turns + rng.uniform(0, 2 * np.pi, waves))
     design = np.concatenate([np.ones((len(target), 1)), inputs, inputs**2, smooth], axis=1)
-    free = ~at_edges(rows)
-    free = free if free.sum() > max(40, 0.2 * len(free)) else every
+    edges = at_edges(rows)
+    blurred = at_blurred_edges(rows) & ~edges
+    if blurred.any():
+        # Such rows bend a fit so much that noise shows only without them.
+        fit = _fit_free(target, design, ~(edges | blurred), floor)
+        if noise_left(fit.left, rows, fit.kept, floor):
+            return fit
+    return _fit_free(target, design, ~edges, floor)
+
+
+def _fit_free(target: Float[np.ndarray, " N"], design: Float[np.ndarray, "N P"], free: Bool[np.ndarray, " N"], floor: float) -> SmoothFit:
+    """The robust regression over the rows that are free, or over all where too few are."""
+    free = free if free.sum() > max(40, 0.2 * len(free)) else np.ones(len(free), bool)
     fit = robust_fit(design[free], target[free], floor=floor, ridge=1e-9, cut=CUT)
     kept = free.copy()
     kept[free] = fit.kept
@@ -85,16 +97,36 @@ def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
     still = (rows.after == rows.before).all(axis=1)
     if still.any() and rows.actions.shape[1] and np.ptp(rows.actions[still], axis=0).any():
         still = np.zeros(len(still), bool)
-    for column in range(rows.before.shape[1]):
-        if np.abs(rows.after[:, column] - rows.before[:, column]).max() <= 1e-9 * np.ptp(rows.after[:, column]):
-            continue  # what an episode keeps, such as a goal, is at no edge
-        found |= repeated(rows.after[:, column]) & (rows.after[:, column] != rows.before[:, column])
-        found |= repeated(rows.after[:, column]) & ~still
-        found |= piled(rows.after[:, column])
-        if (repeated(rows.after[:, column]) & (rows.after[:, column] == 0)).any():
+    moving = _moving(rows)
+    for column in moving:
+        before, after = rows.before[:, column], rows.after[:, column]
+        often = repeated(after)
+        found |= often & ((after != before) | ~still)
+        came = often & (after == 0) & (before != 0)
+        if _anywhere(rows, came, [other for other in moving if other != column]):
             # What comes to a stand again and again is held there: only steps that go on moving the same way tell the forces.
-            found |= np.sign(rows.before[:, column]) * np.sign(rows.after[:, column]) <= 0
+            found |= np.sign(before) * np.sign(after) <= 0
     return found
+
+
+def at_blurred_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
+    """Steps that end at a wall or a clip that is seen with noise; where nothing is noisy, such values are only near each other."""
+    found = np.zeros(len(rows.before), bool)
+    for column in _moving(rows):
+        found |= piled(rows.after[:, column])
+    return found
+
+
+def _moving(rows: Rows) -> list[int]:
+    """The columns that change within an episode and are no remembered actions: what it keeps, such as a goal, is at no edge."""
+    changes = np.abs(rows.after - rows.before).max(axis=0, initial=0.0)
+    changing = np.flatnonzero(changes > 1e-9 * np.ptp(rows.after, axis=0))
+    return [int(k) for k in changing if not remembered_action(rows.names[k])]
+
+
+def _anywhere(rows: Rows, came: Bool[np.ndarray, " N"], others: list[int], least: int = 5) -> bool:
+    """Whether these steps are several and end at many values of every other field; at a wall they end at one or two."""
+    return int(came.sum()) >= least and all(len(np.unique(rows.after[came, other])) > 2 for other in others)
 
 
 def piled(values: Float[np.ndarray, " N"], least: int = 8) -> Bool[np.ndarray, " N"]:

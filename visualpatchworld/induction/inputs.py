@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,6 +53,11 @@ class Delay:
 
 def _past(column: int, steps: int, columns: int) -> str:
     return f"action_{steps}_ago" if columns == 1 else f"action_{column}_{steps}_ago"
+
+
+def remembered_action(name: str) -> bool:
+    """Whether a field of the State is an action of some steps ago."""
+    return re.fullmatch(r"action_(\d+_)?\d+_ago", name) is not None
 
 
 def drives(space: ActionSpace, delay: Delay) -> list[Term]:

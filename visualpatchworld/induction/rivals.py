@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.induction.draft import Draft, Stretches, cut, normalised_errors
+from visualpatchworld.induction.events import at_blurred_edges
 from visualpatchworld.induction.experience import Experience
 from visualpatchworld.induction.limits import find_limits, unexplained
 from visualpatchworld.induction.march import marches, polish, predicted
@@ -22,6 +23,8 @@ from visualpatchworld.induction.terms import Rows, joined
 FEW = 300  # steps that integrators are told apart by
 SHORT = 5  # steps of the stretches that constants are refined on
 WINDOW = 20  # steps of a window of multiple shooting
+ENOUGH_SHOTS = 20  # windows without events that tell constants well
+SHORTEST_WINDOW = 6
 MOST_SHOTS = 60
 COST = 8.0  # of a constant, in units of log likelihood: several times the half logarithm of a thousand observations
 SHORT_DIGITS = 4
@@ -222,11 +225,15 @@ def _shot(draft: Draft, data: Experience) -> Draft:
 
 
 def _windows(states, actions, usable=None) -> Stretches:
-    """Stretches that share no observation, without events where enough are left."""
+    """Stretches that share no observation, without events where enough are left: where events are many, shorter ones."""
     length = max(2, min(WINDOW, max(len(a) for a in actions)))
     places = [(i, t) for i, a in enumerate(actions) for t in range(0, len(a) - length + 1, length + 1)]
-    clear = [(i, t) for i, t in places if usable is None or usable[i][t : t + length].all()]
-    places = clear if len(clear) >= 3 else places
+    if usable is not None:
+        shorter = length
+        while len(clear := _clear_places(usable, shorter)) < min(ENOUGH_SHOTS, len(places)) and shorter > SHORTEST_WINDOW:
+            shorter //= 2
+        if len(clear) >= 3:
+            length, places = shorter, clear
     places = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, min(MOST_SHOTS, len(places))).astype(int))]
     return Stretches(
         np.array([states[i][t] for i, t in places]),
@@ -235,8 +242,24 @@ def _windows(states, actions, usable=None) -> Stretches:
     )
 
 
+def _clear_places(usable: Sequence[np.ndarray], length: int) -> list[tuple[int, int]]:
+    """Where stretches of this length without events begin, each as early as it can after the one before or an event."""
+    places = []
+    for i, marks in enumerate(usable):
+        t = 0
+        while t + length <= len(marks):
+            bad = np.flatnonzero(~marks[t : t + length])
+            if not len(bad):
+                places.append((i, t))
+            t += length + 1 if not len(bad) else int(bad[-1]) + 1
+    return places
+
+
 def _usable(draft: Draft, data: Experience) -> list[np.ndarray]:
     open_rows = unexplained(draft, data.rows, data.noise).rows
+    if data.noisy:
+        # A step that a clip has shortened by less than the noise looks explained, and many of them look like friction.
+        open_rows = open_rows | at_blurred_edges(data.rows)
     marks, place = [], 0
     for acted in data.actions:
         marks.append(~open_rows[place : place + len(acted)])

@@ -84,7 +84,7 @@ def choose(
     for item in best_by_size:
         choices.append(_finished(item, goal, target, samples, picked, kept, floor, scale))
     if choices[-1].exact:
-        choices[-1] = _pruned(choices[-1], target, samples, floor, scale)
+        choices[-1] = _plainer(_pruned(choices[-1], target, samples, floor, scale), terms, target, samples, floor, scale)
     return sorted(choices, key=lambda choice: (not choice.exact, choice.score))
 
 
@@ -149,7 +149,7 @@ def fill(
         if not can_go:
             break
         item = fewer[max(can_go)[2]]
-    return [_finished(item, goal, target, samples, picked, kept, floor, scale)]
+    return [_plainer(_finished(item, goal, target, samples, picked, kept, floor, scale), plain, target, samples, floor, scale)]
 
 
 def _matrix(samples: Samples, terms: Sequence[Term], picked) -> tuple[list[Term], Float[np.ndarray, "N P"]]:
@@ -338,8 +338,28 @@ def _pruned(choice: Choice, target, samples, floor, scale) -> Choice:
         left = target[choice.kept] - full @ solve(full, target[choice.kept])
         if np.sqrt(np.mean(left**2)) <= EXACT * floor:
             terms = fewer
-    if len(terms) == len(choice.terms):
-        return choice
+    return choice if len(terms) == len(choice.terms) else _with_terms(choice, terms, target, samples, floor, scale)
+
+
+def _plainer(choice: Choice, terms: Sequence[Term], target, samples, floor, scale) -> Choice:
+    """The choice with plain terms in place of terms whose own constant has gone where they are the same as a plain one."""
+    for place, term in enumerate(choice.terms):
+        cheaper = [t for t in terms if term.inner is not None and t.inner is None and not t.grid and t.cost < term.cost]
+        for other in cheaper if choice.exact else ():
+            # A term speaks for another one only of the same fields.
+            if other in choice.terms or other.of != term.of:
+                continue
+            trial = [*choice.terms[:place], other, *choice.terms[place + 1 :]]
+            full = np.stack([samples.column(t) for t in trial], axis=-1)[choice.kept]
+            left = target[choice.kept] - full @ solve(full, target[choice.kept])
+            if np.sqrt(np.mean(left**2)) <= EXACT * floor:
+                choice = _with_terms(choice, trial, target, samples, floor, scale)
+                break
+    return choice
+
+
+def _with_terms(choice: Choice, terms: Sequence[Term], target, samples, floor, scale) -> Choice:
+    """A choice that is exact with these cheaper terms, too."""
     full = np.stack([samples.column(t) for t in terms], axis=-1)
     factors = solve(full[choice.kept], target[choice.kept])
     left_all = target - full @ factors
