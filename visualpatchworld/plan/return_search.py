@@ -37,6 +37,7 @@ def returns(world: Imagined, state: Float[Array, " S"], actions: Float[Array, "K
     """What each sequence earns from a state up to an end, or for as many steps as remain.
 
     Where a program is not known to hold, nothing that it promises counts: any plan that stays inside is better than one that does not.
+    Where no plan earns anything and all earn the same, those count for more that lead farther away: there may be something to earn there.
     """
 
     def advance(carry: Any, inputs: Any) -> tuple[Any, None]:
@@ -54,9 +55,11 @@ def returns(world: Imagined, state: Float[Array, " S"], actions: Float[Array, "K
     count, horizon = actions.shape[:2]
     nothing = jnp.zeros(count, jnp.float32)
     start = (jnp.broadcast_to(state, (count, *state.shape)), jnp.ones(count, bool), nothing, nothing)
-    _, _, earned, outside = jax.lax.scan(advance, start, (actions.swapaxes(0, 1), jnp.arange(horizon)))[0]
+    last, _, earned, outside = jax.lax.scan(advance, start, (actions.swapaxes(0, 1), jnp.arange(horizon)))[0]
     most = jnp.max(jnp.where(jnp.isfinite(earned), jnp.abs(earned), 0.0)) + 1.0
-    return earned - 2 * most * outside
+    in_vain = (jnp.nanmax(earned) <= 0) & (jnp.nanmax(earned) - jnp.nanmin(earned) <= 1e-6 * most)
+    away = jnp.sqrt(jnp.mean(((last - state) / jnp.maximum(jnp.std(last, axis=0), 1e-6)) ** 2, axis=-1))
+    return earned + jnp.where(in_vain, away / (1.0 + jnp.max(away)), 0.0) - 2 * most * outside
 
 
 def search(

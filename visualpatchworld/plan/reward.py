@@ -25,7 +25,7 @@ from visualpatchworld.world.world import World
 
 HORIZONS = (20, 35, 60, 100, 200)  # steps ahead, tried in imagination
 IMAGINED_STEPS = 300  # of an imagined episode
-IMAGINED_STARTS = 2
+IMAGINED_STARTS = 5  # a horizon that reaches the reward from some starts may miss it from others
 IN_IMAGINATION = ReturnPlanner(horizon=20, samples=128, rounds=4, elites=16, execute=5)
 SHORT_HORIZON = 60  # horizons up to this share one compiled function, and longer ones another
 WORTH_LONGER = 0.01  # of the spread of imagined returns: less gain than this is not worth a longer horizon
