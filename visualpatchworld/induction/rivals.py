@@ -318,7 +318,10 @@ def _evidence(
 
 
 def _errors(draft: Draft, stretches: Stretches, width: int) -> Float[np.ndarray, " N"]:
-    """Normalised errors of what is observed; remembered actions are always right and would only dilute them."""
+    """Normalised errors of what is observed; remembered actions are always right and would only dilute them, and so would rest."""
+    moving = (stretches.truths[..., :width] != stretches.starts[:, None, :width]).any(axis=(1, 2))
+    if moving.any():
+        stretches = Stretches(*(part[moving] for part in stretches))
     given = predicted(draft.program, stretches)
     return normalised_errors(given[..., :width], stretches.truths[..., :width], stretches.starts[:, :width])
 
