@@ -36,7 +36,7 @@ BUDGET = 2000  # environment steps in all
 FIRST_SHARE = 0.5  # of the budget, for varied random actions; the rest goes where those did not
 FIRST_SECONDS = 0.6  # of those that are left, for a search; the rest for experiments
 HORIZONS = (1, 5, 25)
-LONG = 250  # steps of a log that laws are compared over, where none is exact
+LONG = 1000  # steps of a log that laws are compared over, where none is exact
 FAR_OFF = 1e3  # of a field's spread: nothing counts as worse than this
 FAILS = 0.15  # of the spread of motion: what is off by more on new episodes explains nothing
 RUN_AWAY = 1.0  # of a field's spread: whoever is further off would do better by standing still
@@ -130,7 +130,8 @@ def discover(
         return write(world, known.found, known.reward, known.ends, known.inside, {})
 
     found = search(data)
-    if not can_act and found.verdict != "explained":
+    # Single steps that noise explains may hide a loss that only shows after many.
+    if not can_act and (found.verdict != "explained" or found.evidence[0].experience.noisy):
         progress("looking at long stretches of the log")
         found = _at_length(found, data, kept_aside, world, left(0.3), progress)
     progress("finding reward and end")
