@@ -1,4 +1,4 @@
-"""/work/shared/reference/real/single_pendulum.npz: field (theta), quadratic (theta_dot), viscous (theta_dot), dry (theta_dot).
+"""single_pendulum.npz: field (theta), quadratic (theta_dot), viscous (theta_dot), dry (theta_dot).
 
 Verdict: valid-inside; stretches of 4000 rows that were not fitted to leave 0.0004 of theta, 0.037 of theta_dot, their starts taken as unknowns; simulated freely, each field is off by 0.0034 of its spread after 25 steps and 0.0043 of its spread after 916 steps.
 Held-out error (median, of each field's spread of change): 0.031 after 1, 0.016 after 5, 0.0076 after 25 steps.
