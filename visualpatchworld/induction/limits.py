@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.contacts import contacts
 from visualpatchworld.induction.draft import Draft
 from visualpatchworld.induction.march import march
@@ -54,6 +55,7 @@ def find_limits(
     noise: Float[np.ndarray, " S"],
     build: Callable[[Sequence[Limit]], Draft],
     rates: Rates | None = None,
+    clock: Clock = NO_LIMIT,
 ) -> tuple[list[Limit], Unexplained]:
     """Limits taken one after the other, each time the one that explains most rows; and the rows that stay unexplained.
 
@@ -62,12 +64,14 @@ def find_limits(
     taken: list[Limit] = []
     open_rows = unexplained(build(taken), rows, noise)
     tolerance = open_rows.tolerance
-    while open_rows.rows.sum() >= LEAST_ROWS and len(taken) < MOST_LIMITS:
+    while open_rows.rows.sum() >= LEAST_ROWS and len(taken) < MOST_LIMITS and not clock.over:
         best, least, count = None, open_rows.bits - LEAST_BITS, int(open_rows.rows.sum())
         candidates = _candidates(reading, rows, build(taken), open_rows, taken)
         if rates is not None:
-            candidates += soft_stops(reading, rates, rows, open_rows.off, tolerance, build, taken)
+            candidates += soft_stops(reading, rates, rows, open_rows.off, tolerance, build, taken, clock)
         for limit in candidates:
+            if clock.over:
+                break
             try:
                 trial = unexplained(build([*taken, limit]), rows, noise, tolerance)
             except (ValueError, NameError):  # two laws of one name, or a limit of what nothing moves

@@ -10,10 +10,13 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.optimize import minimize_scalar
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.regress import solve, within
 from visualpatchworld.induction.terms import Samples, Term
 
 MOST_TERMS = 9
+MOST_FILLED = 12  # terms of a sum that can still be read
+HURRIED_TERMS = 3  # that are looked for even when time is up: with fewer a sum says nothing
 BEAM = 6
 MOST_SCANNED = 4
 PENALTY = 3.0  # times log N, per unit of a term's cost
@@ -59,6 +62,7 @@ def choose(
     *,
     scale: float,
     most_terms: int = MOST_TERMS,
+    clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
     """The best choices by number of terms, the best of all first."""
     picked = np.flatnonzero(kept)
@@ -72,6 +76,8 @@ def choose(
     beam = [_Item((), (), float(goal @ goal))]
     best_by_size = [beam[0]]
     for _ in range(most_terms):
+        if clock.over and len(best_by_size) > HURRIED_TERMS:
+            break
         beam = _grown(beam, expanded, matrix, goal, samples, picked)
         if not beam:
             break
@@ -97,11 +103,12 @@ def fill(
     floor: float,
     *,
     scale: float,
+    clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
     """A choice that begins with all plain terms, adds terms with a constant inside until nothing is left, and then drops all it can.
 
     Where several plain terms stand beside a threshold or a wave, a forward search meets wrong terms first; this does not. It answers
-    with nothing unless it ends exact.
+    with nothing unless it ends exact, with few terms and in time.
     """
     picked = np.flatnonzero(kept)
     picked = picked[np.unique(np.linspace(0, len(picked) - 1, min(MOST_ROWS, len(picked))).astype(int))]
@@ -118,7 +125,7 @@ def fill(
         return []
     item = _item(item.terms, item.columns, goal)
     for _ in range(MOST_SCANNED):
-        if item.squares <= enough:
+        if item.squares <= enough or clock.over:
             break
         basis = np.linalg.qr(np.stack(item.columns, axis=-1))[0]
         left = goal - basis @ (basis.T @ goal)
@@ -140,6 +147,8 @@ def fill(
     if item.squares > enough:
         return []
     while len(item.terms) > 1:
+        if clock.over:
+            return []
         fewer = [
             _item(tuple(t for n, t in enumerate(item.terms) if n != k), tuple(c for n, c in enumerate(item.columns) if n != k), goal)
             for k in range(len(item.terms))
@@ -149,6 +158,8 @@ def fill(
         if not can_go:
             break
         item = fewer[max(can_go)[2]]
+    if len(item.terms) > MOST_FILLED:
+        return []
     return [_plainer(_finished(item, goal, target, samples, picked, kept, floor, scale), plain, target, samples, floor, scale)]
 
 
