@@ -274,8 +274,10 @@ def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]
     laws = [f"{law} ({', '.join(bodies)})" for law, bodies in dict.fromkeys(found.draft.laws)]
     more = f" and {len(laws) - MOST_LAWS} further terms" if len(laws) > MOST_LAWS else ""
     lines = [f"{world.name}: {', '.join(laws[:MOST_LAWS]) or found.draft.name}{more}.", ""]
-    if found.draft.empirical or found.verdict == "unexplained":
-        lines += ["EMPIRICAL: no law explains this world; what follows is the best sum of terms, and may be wrong anywhere.", ""]
+    if found.verdict == "unexplained":
+        lines += ["EMPIRICAL: no law explains this world; what follows is the best that was found, and may be wrong anywhere.", ""]
+    elif found.draft.empirical:
+        lines += ["EMPIRICAL: a sum of terms that was fitted, no law; trust it among states like those that were seen alone.", ""]
     lines.append(f"Verdict: {found.verdict}; {found.why.rstrip('.')}.")
     if errors:
         medians = ", ".join(f"{row['median']:.2g} after {horizon}" for horizon, row in errors.items())

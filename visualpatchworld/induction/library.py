@@ -162,7 +162,7 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
                 terms.append(
                     Term(f"{s.code} * np.cos(state.{turn.name})", s.law, f"{s.label}_COS", 2.3, s.of, s.grid, inner_label=s.inner_label)
                 )
-    for heading in turning:
+    for heading in turning if not wide else ():
         if heading is not own:
             for s in shaped:
                 if s.grid and s.law in ("saturation", "dead zone"):

@@ -41,6 +41,8 @@ LOOK = 0.5  # of the time that is left, for one look for sums
 SIMPLE = 0.5  # of that, for terms without a constant inside
 CHAINS_SHARE = 0.5  # of the time that is left, for the ranking of chains
 MOST_REMEMBERED = 12  # actions of steps ago that a State may remember
+MOST_CONSTANTS = 96  # of sums that are no law, in all
+ROWS_PER_CONSTANT = 8
 PRODUCTS, SCANS = 1, 2  # how deep the library of terms is searched
 
 
@@ -337,7 +339,14 @@ def _choices(
             options = sums_of(reading, data.rows, response, space, data.memory, windows, whole, deepest=deepest, clock=share)
         wanted[k] = response
         choices.append(options or sums_of(reading, data.rows, response, space, data.memory, samples, deepest=deepest, clock=share))
-    return wanted, choices
+    most = max(2, min(MOST_CONSTANTS, len(data.rows.before) // ROWS_PER_CONSTANT) // len(wanted))
+    return wanted, [_readable(options, most) for options in choices]
+
+
+def _readable(options: list[Choice], most: int) -> list[Choice]:
+    """The choices, the best first; of those that leave something none with more terms than rows can tell or anybody would read."""
+    fewer = [option for option in options if option.exact or len(option.terms) <= most]
+    return fewer or sorted(options, key=lambda option: len(option.terms))
 
 
 def _noise_of(response: Response, choice: Choice, samples: Samples, data: Experience) -> float:

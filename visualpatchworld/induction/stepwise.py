@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from scipy.optimize import minimize_scalar
 
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
@@ -22,6 +22,8 @@ MOST_SCANNED = 4
 PENALTY = 3.0  # times log N, per unit of a term's cost
 EXACT = 4.0  # so many times the noise floor still counts as nothing left
 MOST_ROWS = 2500
+MOST_PLAIN = 150  # terms that a choice may begin with all at once
+HURRIED_COLUMNS = 60  # that are looked at even when time is up
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,9 @@ def choose(
     clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
     """The best choices by number of terms, the best of all first."""
-    picked = np.flatnonzero(kept)
-    picked = picked[np.unique(np.linspace(0, len(picked) - 1, min(MOST_ROWS, len(picked))).astype(int))]
-    expanded, matrix = _matrix(samples, terms, picked)
+    picked = _picked(kept)
+    few = samples.only(picked)
+    expanded, matrix = _matrix(few, terms, clock)
     if not len(expanded):
         return []
     goal = target[picked]
@@ -78,7 +80,7 @@ def choose(
     for _ in range(most_terms):
         if clock.over and len(best_by_size) > HURRIED_TERMS:
             break
-        beam = _grown(beam, expanded, matrix, goal, samples, picked)
+        beam = _grown(beam, expanded, matrix, goal, few)
         if not beam:
             break
         # Of those that leave nothing the cheapest is the best, not the one that follows noise most closely.
@@ -110,12 +112,15 @@ def fill(
     Where several plain terms stand beside a threshold or a wave, a forward search meets wrong terms first; this does not. It answers
     with nothing unless it ends exact, with few terms and in time.
     """
-    picked = np.flatnonzero(kept)
-    picked = picked[np.unique(np.linspace(0, len(picked) - 1, min(MOST_ROWS, len(picked))).astype(int))]
-    goal = target[picked]
+    if len(plain) > MOST_PLAIN:
+        return []
+    picked = _picked(kept)
+    few, goal = samples.only(picked), target[picked]
     enough = len(goal) * (EXACT * floor) ** 2
-    base, matrix = _matrix(samples, plain, picked)
-    expanded, waves = _matrix(samples, scanned, picked)
+    base, matrix = _matrix(few, plain, clock)
+    expanded, waves = _matrix(few, scanned, clock)
+    if clock.over:
+        return []
     item = _Item((), (), float(goal @ goal))
     for term, column in zip(base, matrix.T, strict=True):
         basis = np.linalg.qr(np.stack(item.columns, axis=-1))[0] if item.columns else np.zeros((len(goal), 0))
@@ -136,8 +141,8 @@ def fill(
             if _is_valley(k, -gains, expanded) and expanded[k].code not in [t.code for t in item.terms]:
                 term, column = expanded[k], waves[:, k]
                 if term.inner is not None:
-                    term, column = _tuned(term, expanded, item.columns, goal, samples, picked)
-                trials.append(_together(_item((*item.terms, term), (*item.columns, column), goal), goal, samples, picked))
+                    term, column = _tuned(term, expanded, item.columns, goal, few)
+                trials.append(_together(_item((*item.terms, term), (*item.columns, column), goal), goal, few))
                 if len(trials) == BEAM:
                     break
         best = min(trials, key=lambda trial: trial.squares, default=item)
@@ -163,19 +168,28 @@ def fill(
     return [_plainer(_finished(item, goal, target, samples, picked, kept, floor, scale), plain, target, samples, floor, scale)]
 
 
-def _matrix(samples: Samples, terms: Sequence[Term], picked) -> tuple[list[Term], Float[np.ndarray, "N P"]]:
+def _picked(kept: Bool[np.ndarray, " N"]) -> Int[np.ndarray, " P"]:
+    """The rows that are kept, or some of them that lie evenly where they are more than a choice needs."""
+    picked = np.flatnonzero(kept)
+    return picked[np.unique(np.linspace(0, len(picked) - 1, min(MOST_ROWS, len(picked))).astype(int))]
+
+
+def _matrix(samples: Samples, terms: Sequence[Term], clock: Clock) -> tuple[list[Term], Float[np.ndarray, "N P"]]:
+    """Every term, at every value of its own constant that is tried, as a column of length one; the first ones alone when time is up."""
     expanded, columns = [], []
     for term in terms:
+        if clock.over and len(expanded) >= HURRIED_COLUMNS:
+            break
         for version in [term.at(value) for value in term.grid] or [term]:
-            column = samples.column(version)[picked]
+            column = samples.column(version)
             norm = float(np.linalg.norm(column))
             if np.isfinite(norm) and norm > 1e-12:
                 expanded.append(version)
                 columns.append(column / norm)
-    return expanded, np.stack(columns, axis=-1) if columns else np.zeros((len(picked), 0))
+    return expanded, np.stack(columns, axis=-1) if columns else np.zeros((0, 0))
 
 
-def _grown(beam: Sequence[_Item], expanded, matrix, goal, samples, picked) -> list[_Item]:
+def _grown(beam: Sequence[_Item], expanded, matrix, goal, few: Samples) -> list[_Item]:
     found: dict[tuple[str, ...], tuple[float, _Item, int]] = {}
     for item in beam:
         basis = np.linalg.qr(np.stack(item.columns, axis=-1))[0] if item.columns else np.zeros((len(goal), 0))
@@ -200,12 +214,12 @@ def _grown(beam: Sequence[_Item], expanded, matrix, goal, samples, picked) -> li
     for _, item, k in sorted(found.values(), key=lambda entry: entry[0])[: 3 * BEAM]:
         term, column = expanded[k], matrix[:, k]
         if term.inner is not None:
-            term, column = _tuned(term, expanded, item.columns, goal, samples, picked)
+            term, column = _tuned(term, expanded, item.columns, goal, few)
         grown.append(_item((*item.terms, term), (*item.columns, column), goal))
     grown.sort(key=lambda item: np.log(max(item.squares, 1e-300)) + 0.02 * sum(term.cost for term in item.terms))
     if grown and len(grown[0].terms) > 1:
-        grown[0] = _swapped(grown[0], expanded, matrix, goal, samples, picked)
-    grown = [_together(item, goal, samples, picked) if n < 3 else item for n, item in enumerate(grown)]
+        grown[0] = _swapped(grown[0], expanded, matrix, goal, few)
+    grown = [_together(item, goal, few) if n < 3 else item for n, item in enumerate(grown)]
     grown.sort(key=lambda item: np.log(max(item.squares, 1e-300)) + 0.02 * sum(term.cost for term in item.terms))
     return grown[:BEAM]
 
@@ -226,7 +240,7 @@ def _is_valley(k: int, ranked, expanded: Sequence[Term]) -> bool:
     return all(ranked[n] >= ranked[k] for n in near)
 
 
-def _swapped(item: _Item, expanded, matrix, goal, samples, picked) -> _Item:
+def _swapped(item: _Item, expanded, matrix, goal, few) -> _Item:
     """Each term gives way to a better one where there is one."""
     for place in range(len(item.terms)):
         others = [c for k, c in enumerate(item.columns) if k != place]
@@ -238,14 +252,14 @@ def _swapped(item: _Item, expanded, matrix, goal, samples, picked) -> _Item:
         if float(left @ left) - gains[k] < 0.9 * item.squares and expanded[k].code not in [t.code for t in item.terms]:
             term, column = expanded[k], matrix[:, k]
             if term.inner is not None:
-                term, column = _tuned(term, expanded, others, goal, samples, picked)
+                term, column = _tuned(term, expanded, others, goal, few)
             terms = tuple(term if n == place else t for n, t in enumerate(item.terms))
             columns = tuple(column if n == place else c for n, c in enumerate(item.columns))
             item = _item(terms, columns, goal)
     return item
 
 
-def _together(item: _Item, goal, samples, picked) -> _Item:
+def _together(item: _Item, goal, few) -> _Item:
     """All constants inside terms moved at once with the factors, by Gauss and Newton's steps that are halved until they help."""
     inside = [k for k, term in enumerate(item.terms) if term.inner is not None and term.smooth]
     if not inside or len(item.terms) == 1:
@@ -257,8 +271,8 @@ def _together(item: _Item, goal, samples, picked) -> _Item:
         for k in inside:
             inner = item.terms[k].inner or 0.0
             nudge = 1e-6 * max(abs(inner), 1e-6)
-            norm = float(np.linalg.norm(samples.column(item.terms[k])[picked]))
-            sides = [samples.column(item.terms[k].at(inner + way * nudge))[picked] for way in (1, -1)]
+            norm = float(np.linalg.norm(few.column(item.terms[k])))
+            sides = [few.column(item.terms[k].at(inner + way * nudge)) for way in (1, -1)]
             slopes.append(factors[k] * (sides[0] - sides[1]) / (2 * nudge * norm))
         move = solve(np.concatenate([columns, np.stack(slopes, axis=-1)], axis=1), goal)[len(item.terms) :]
         best = item
@@ -266,7 +280,7 @@ def _together(item: _Item, goal, samples, picked) -> _Item:
             terms = list(item.terms)
             for k, step in zip(inside, move, strict=True):
                 terms[k] = terms[k].at((terms[k].inner or 0.0) + part * step)
-            fresh = [samples.column(term)[picked] for term in terms]
+            fresh = [few.column(term) for term in terms]
             norms = [float(np.linalg.norm(column)) for column in fresh]
             if min(norms) > 0 and np.isfinite(norms).all() and all(term.within_reach for term in terms):
                 trial = _item(tuple(terms), tuple(c / n for c, n in zip(fresh, norms, strict=True)), goal)
@@ -285,7 +299,7 @@ def _item(terms, columns, goal) -> _Item:
     return _Item(terms, columns, float(left @ left))
 
 
-def _tuned(term: Term, expanded, others, goal, samples, picked) -> tuple[Term, Float[np.ndarray, " N"]]:
+def _tuned(term: Term, expanded, others, goal, few) -> tuple[Term, Float[np.ndarray, " N"]]:
     """The term with its own constant moved to where least is left, between the neighbours in its grid."""
     assert term.inner is not None
     grid = sorted(t.inner for t in expanded if t.code == term.code and t.inner is not None)
@@ -295,7 +309,7 @@ def _tuned(term: Term, expanded, others, goal, samples, picked) -> tuple[Term, F
     rest = goal - basis @ (basis.T @ goal)
 
     def left(inner: float) -> float:
-        column = samples.column(term.at(inner))[picked]
+        column = few.column(term.at(inner))
         column = column - basis @ (basis.T @ column)
         size = float(column @ column)
         return float(rest @ rest) - (float(rest @ column) ** 2 / size if size > 1e-20 else 0.0)
@@ -313,7 +327,7 @@ def _tuned(term: Term, expanded, others, goal, samples, picked) -> tuple[Term, F
             low, high = float(good[0]) - step, float(good[-1]) + step
     best = best if left(best) <= left(term.inner) else term.inner
     found = term.at(best)
-    column = samples.column(found)[picked]
+    column = few.column(found)
     return found, column / np.linalg.norm(column)
 
 

@@ -90,16 +90,16 @@ def _named(name: str, columns: Columns, vary: Mapping[str, Any], settings: Mappi
 
         return LogWorld(read_minari(rest), name)
     if kind == "lerobot":
-        return LogWorld(_folder(Path(rest)), name)
+        return LogWorld(_folder(Path(rest)), Path(rest).name or name)
     path = Path(name)
     if path.suffix.lower() in _FILES or path.is_file():
-        return LogWorld(_file(path, columns), name)
+        return LogWorld(_file(path, columns), path.name)
     if name in find_domains():
         domain = load_domain(name)
         return DomainWorld(domain.make(vary), name, domain.episode_steps)
     # A run's own folder may bear the name of its environment.
     if path.is_dir() and name not in gym.registry:
-        return LogWorld(_folder(path), name)
+        return LogWorld(_folder(path), path.name or name)
     return _gym(name, settings)
 
 
