@@ -11,7 +11,8 @@ from toy_program import OBEYS, RIGHT
 
 from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.planner import Planner, Situation
-from visualpatchworld.plan.sampling import coloured, first_rounds, sampling_search
+from visualpatchworld.plan.rounds import coloured, first_rounds
+from visualpatchworld.plan.sampling import sampling_search
 from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer
 from visualpatchworld.plan.siblings import siblings
 
