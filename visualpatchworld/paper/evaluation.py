@@ -181,6 +181,11 @@ class Request:
         return planner if self.horizon is None else planner.looking(self.horizon)
 
     @property
+    def _frozen(self) -> bool:
+        """Whether the planner is the protocol's, whose values never change."""
+        return self.domain.planner_named(self.planner_name) == self.domain.planner
+
+    @property
     def cost(self) -> Cost:
         return self.domain.cost_for(self.planner_name, self.metric)
 
@@ -247,6 +252,7 @@ class Request:
             goals=self.goals.of,
             goal_fields=",".join(self.goals.fields),
             tolerance=self.goals.tolerance,
+            search="" if not planned or self._frozen else self.planner.values,
         )
 
 
