@@ -71,7 +71,7 @@ def without_program(meets: Metric) -> Try:
     """What a method achieves that has no program to plan with: it never acts, and fails even where nothing was left to do."""
 
     def attempt(task: Task, world: Simulator) -> Attempt:
-        state = world.observe()
+        state = world.get_state()
         return Attempt(False, bool(meets(state, task.goal)), state[None], np.empty((0, world.action_dim)), ())
 
     return attempt
@@ -215,8 +215,8 @@ class Request:
         whole = np.where(np.isnan(goal), for_tasks(self.episodes)[0].states[0], goal)
         world = self.domain.simulator(self.constants)
         world.reset(seed=0)
-        world.place(whole)
-        return Row(Episode(-1, goal[None], world.get_state()[None], np.zeros((1, world.action_dim))), 0)
+        world.set_state(whole)
+        return Row(Episode(-1, goal[None], world.get_engine_state()[None], np.zeros((1, world.action_dim))), 0)
 
     @property
     def model(self) -> Scorer | None:

@@ -70,9 +70,9 @@ def imagine(program: Program, plans: Sequence[PlanMade]) -> list[Float[np.ndarra
 
 def film(world: Simulator, task: Task, attempt: Attempt, imagined: Sequence[Float[np.ndarray, "H+1 S"]], ways: Ways, title: str) -> Frames:
     """The frames of an attempt, which is repeated in `world` to draw it."""
-    world.set_state(task.goal_engine_state)
+    world.set_engine_state(task.goal_engine_state)
     goal = world.render()
-    world.set_state(task.start_engine_state)
+    world.set_engine_state(task.start_engine_state)
     frames = []
     for step in range(len(attempt.states)):
         if step:

@@ -1,4 +1,4 @@
-"""The slider's world: a push speeds the puck up, drag slows it down."""
+"""Slider: a puck on a rail with drag; what it does next is known in closed form."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from slider import task
-from visualpatchworld.scene.state import StateField, StateSpace
+from visualpatchworld.domain import Domain, Policy
+from visualpatchworld.plan.cem import CEM
+from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
+from visualpatchworld.scene.state import SceneTemplate, StateSpace
+from visualpatchworld.scene.tool.look import Look, Paint, Palette
+from visualpatchworld.scene.tool.shape import Shape
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
 
-STATE_SPACE = StateSpace((StateField("puck_x", "m", "puck.pose.x"), StateField("puck_vx", "m/s", "puck.velocity.x")))
-
+WHITE = (255, 255, 255)
 RAIL_HALF_LENGTH_M = 4.0
 TIME_STEP_S = 0.1
 
@@ -29,7 +32,7 @@ class SliderConstants(Constants):
 class Slider(Simulator):
     """Position and velocity, advanced together by one known linear map."""
 
-    state_space = STATE_SPACE
+    state_space = StateSpace.of(puck_x="m", puck_vx="m/s")
     action_dim = 1
     constants: SliderConstants
 
@@ -37,26 +40,17 @@ class Slider(Simulator):
         super().__init__(constants, render_mode)
         self._state = np.zeros(2)
 
-    def get_state(self) -> Float[np.ndarray, " E"]:
+    def get_engine_state(self) -> Float[np.ndarray, " E"]:
         return self._state.copy()
 
-    def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
+    def set_engine_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
         self._state = np.array(engine_state, dtype=np.float64)
 
-    def observe(self) -> Float[np.ndarray, " S"]:
-        return self._state.copy()
-
-    def place(self, state: Float[np.ndarray, " S"]) -> None:
-        self.set_state(state)
-
     def sample_start(self, rng: np.random.Generator) -> None:
-        self.set_state(rng.uniform(-1.0, 1.0, 2))
+        self.set_engine_state(rng.uniform(-1.0, 1.0, 2))
 
     def advance(self, action: Float[np.ndarray, " A"]) -> None:
         self._state = move(self._state, action, self.constants)
-
-    def is_success(self, state: Float[np.ndarray, "*B S"], goal: Float[np.ndarray, "*B S"]) -> np.ndarray:
-        return task.at_goal(state, goal)
 
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
         state = np.repeat(np.asarray(engine_state)[None], len(actions), axis=0)
@@ -78,3 +72,37 @@ def move(state: Float[np.ndarray, "*B 2"], action: Float[np.ndarray, "*B 1"], co
     """The state one time step later."""
     velocity = state[..., 1] + (constants.push * action[..., 0] - constants.drag * state[..., 1]) * TIME_STEP_S
     return np.stack([state[..., 0] + velocity * TIME_STEP_S, velocity], axis=-1)
+
+
+def objects(constants: SliderConstants) -> tuple[SceneObject, ...]:
+    """The puck, and the rail it never leaves."""
+    rail = Geometry(half_sizes=(RAIL_HALF_LENGTH_M, constants.radius))
+    return (
+        SceneObject(name="puck", kind="agent", pose=Pose(y=0.0), geometry=Geometry(radius=constants.radius)),
+        SceneObject(name="rail", kind="rail", fixed=True, pose=Pose(x=0.0, y=0.0), geometry=rail),
+    )
+
+
+def random_pushes(simulator: Simulator, rng: np.random.Generator) -> Policy:
+    """A push of any strength each step; the episode ends at the step limit."""
+    return lambda: rng.uniform(-1.0, 1.0, simulator.action_dim)
+
+
+DOMAIN = Domain(
+    name="slider",
+    engine="numpy",
+    challenge="1D motion with drag",
+    simulator=Slider,
+    constants=SliderConstants(),
+    goals={"at_goal": {"puck_m": 0.1}},
+    scene=SceneTemplate(objects=objects, near=0.01),
+    look=Look(
+        palette=Palette(paints=(Paint("table", (WHITE,)), Paint("puck", ((200, 0, 0),))), background=WHITE),
+        parts=(Shape("puck", kind="agent", paint="puck"),),
+    ),
+    policy=random_pushes,
+    episode_steps=31,  # six transitions of stride 5 and one row to spare
+    probe_tolerances={"puck_m": 1e-3},  # a hundredth of the success radius
+    horizon=10,
+    planner=CEM(samples=50, iterations=4, elites=5, horizon=5, replan_every=5, init_std=0.5),  # enough to plan in no time
+)
