@@ -23,23 +23,23 @@ LOOSE = 0.1  # a standard error of more than this share of its constant leaves t
 CLOSE = 3.0  # a rival with at most so many times the error is not refuted
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class FieldRecord(_Record):
+class FieldRecord(Record):
     name: str
     role: str
     of: str | None = None
     evidence: str = ""
 
 
-class LawRecord(_Record):
+class LawRecord(Record):
     law: str
     bodies: tuple[str, ...] = ()
 
 
-class RivalRecord(_Record):
+class RivalRecord(Record):
     sketch: str
     source: str = ""
     error: Error
@@ -47,32 +47,32 @@ class RivalRecord(_Record):
     integrator: str = ""
 
 
-class ThresholdRecord(_Record):
+class ThresholdRecord(Record):
     expression: str
     above: bool
     value: float
     bracket: tuple[float | None, float | None]
 
 
-class RewardRecord(_Record):
+class RewardRecord(Record):
     expression: str
     paid: bool
     why: str = ""
     left: Error = math.nan
 
 
-class EndRecord(_Record):
+class EndRecord(Record):
     thresholds: tuple[ThresholdRecord, ...] = ()
     why: str = ""
 
 
-class SpreadRecord(_Record):
+class SpreadRecord(Record):
     mean: Error
     median: Error
     p90: Error
 
 
-class WorldRecord(_Record):
+class WorldRecord(Record):
     """How a program of any world came about: what `vpw induce WORLD` writes."""
 
     world: str
@@ -93,7 +93,7 @@ class WorldRecord(_Record):
     seconds: float
 
 
-class PlanRecord(_Record):
+class PlanRecord(Record):
     """Returns of planned episodes: what `vpw plan --task reward` prints."""
 
     return_mean: float
@@ -107,7 +107,7 @@ class PlanRecord(_Record):
     program_hash: str = ""
 
 
-class CheckRecord(_Record):
+class CheckRecord(Record):
     """Steps that no search has seen, beside what the program imagines of them."""
 
     names: tuple[str, ...]
