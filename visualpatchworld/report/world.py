@@ -18,7 +18,7 @@ from visualpatchworld.program.program import MOST_BYTES, Program, read_program
 from visualpatchworld.report.run import INDUCTION, LARGEST_JSON, PROGRAM, lies_in, sent
 from visualpatchworld.strict_json import from_json
 
-PLAN, CHECK = "plan.json", "check.json"
+PLAN, CHECK, FILMS = "plan.json", "check.json", "films"
 LOOSE = 0.1  # a standard error of more than this share of its constant leaves the constant open
 CLOSE = 3.0  # a rival with at most so many times the error is not refuted
 
@@ -104,6 +104,7 @@ class PlanRecord(Record):
     planner: str
     seconds_per_step_median: float
     returns: tuple[float, ...] = ()
+    not_filmed: str = ""  # why there is no film
     program_hash: str = ""
 
 
@@ -156,7 +157,7 @@ class WorldRun:
 
     @property
     def films(self) -> list[Path]:
-        folder = self.folder / "films"
+        folder = self.folder / FILMS
         return sorted(folder.glob("*.mp4")) if lies_in(self.folder, folder) else []
 
     def _read(self, name: str, kind: type[Any], who: str) -> Any:
