@@ -77,8 +77,8 @@ def test_every_step_has_its_picture_until_it_is_told_not_to(slide: str):
 
 
 def test_a_film_shows_the_world_and_both_courses(slide: str, tmp_path: Path):
-    told = film_world(tmp_path / "slide.gif", slide, Program(PROGRAM), 0, lambda _: None)
-    frames = iio.imread(tmp_path / "slide.gif")
+    told = film_world(tmp_path / "films" / "slide.gif", slide, Program(PROGRAM), 0, lambda _: None)
+    frames = iio.imread(tmp_path / "films" / "slide.gif")
     assert told["film_steps"] == 20 and len(frames) == 21
     assert frames.shape[2] == HEIGHT_PX + PANEL_PX
     panel = [(frame[:48, HEIGHT_PX:] < 128).any(axis=2).sum() for frame in (frames[1], frames[-1])]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from jaxtyping import Float, UInt8
 from visualpatchworld import graphics as graphics  # chooses how MuJoCo draws before anything imports MuJoCo
 from visualpatchworld.errors import VpwError
 from visualpatchworld.extras import PIL, need
+from visualpatchworld.output import make_folder
 from visualpatchworld.paper.film import write_film
 from visualpatchworld.plan.return_search import compiled_search
 from visualpatchworld.plan.reward import Controller, choose_planner
@@ -28,6 +31,8 @@ MOST_FIELDS = 6  # that fit beside the picture
 MOST_FRAMES = 200
 MOST_STEPS = 300  # of an episode that is acted for a film alone
 RESYNC_EVERY = 50  # steps after which imagining begins anew from the truth
+# Pictures need no window and no sound: without these pygame looks for both, and says so.
+QUIET = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}
 PAPER, INK, TRUE, IMAGINED = (251, 250, 247), (60, 66, 74), (176, 170, 158), (11, 107, 116)
 
 Frame = UInt8[np.ndarray, "H W 3"]
@@ -89,6 +94,8 @@ class Filmed(World):
 def open_filmed(name: str) -> Filmed:
     """The world behind a name, opened to be drawn; `NoPictures` where it has none or they cannot be drawn here."""
     need("films")
+    for name_of, value in QUIET.items():
+        os.environ.setdefault(name_of, value)
     try:
         world = open_world(name, render_mode="rgb_array")
     except VpwError:
@@ -96,8 +103,10 @@ def open_filmed(name: str) -> Filmed:
     if "reset" not in world.powers:
         raise NoPictures(f"{world.name} has no pictures: it is a log.")
     try:
-        world.reset(0)
-        picture = np.asarray(world.render())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what packages for drawing think of one another
+            world.reset(0)
+            picture = np.asarray(world.render())
     except Exception as error:  # a missing package or library, each in its own way
         raise NoPictures(f"{world.name} is not filmed: {str(error).strip().rstrip('.') or type(error).__name__}.") from None
     if picture.ndim != 3 or picture.shape[2] != 3:
@@ -139,6 +148,7 @@ def write_world_film(
     shown = range(0, min(len(frames), len(episode.observations)), every)
     progress("drawing")
     panels = _panels(episode.observations, ahead, names)
+    make_folder(path.parent)
     pictures = [_frame(frames[step], panels, step, f"{caption}, step {step}") for step in shown]
     return write_film(path, np.stack(pictures))
 
