@@ -22,7 +22,7 @@ LAYERS = [
     ["graphics", "engine_pool"],
     ["laws"],
     ["program"],
-    ["plan.planner", "plan.scorer", "plan.sampling", "plan.cem", "plan.mppi", "plan.siblings"],
+    ["plan.planner", "plan.scorer", "plan.rounds", "plan.sampling", "plan.cem", "plan.mppi", "plan.siblings"],
     ["domain"],
     ["trace"],
     ["world"],
