@@ -79,7 +79,7 @@ def test_pictures_look_as_upstream(reference: Path):
     recorded = np.load(reference / "frames_cube.npz")
     simulator = CUBE.make()
     for i in range(0, 60, 6):
-        simulator.set_state(np.concatenate([recorded["qpos"][i], recorded["qvel"][i]]))
+        simulator.set_engine_state(np.concatenate([recorded["qpos"][i], recorded["qvel"][i]]))
         assert np.abs(simulator.render().astype(float) - recorded["frames"][i]).mean() < 4
 
 
@@ -98,7 +98,7 @@ def test_a_grip_continues_exactly():
     simulator.reset(options={"state": HELD})
     for _ in range(3):
         simulator.step(CARRY)
-    saved, seen = simulator.get_state(), simulator.observe()
+    saved, seen = simulator.get_engine_state(), simulator.get_state()
     onward = [simulator.step(CARRY)[0] for _ in range(5)]
     fresh = CUBE.make()
     restored, _ = fresh.reset(options={"engine_state": saved})

@@ -42,7 +42,7 @@ def block_errors(domain: Domain, form_name: str, constants: PushTConstants, cut:
     form = domain.family(domain.scene.objects(constants)).named(form_name)
     values = {name: value for name, value in engine_values(constants).items() if name in form.constants}
     program = emit(form, values, {})
-    return domain.quantities["block_px"](predict(program, cut), cut.truths)[:, -1]
+    return domain.error_metrics["block_px"](predict(program, cut), cut.truths)[:, -1]
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def rolled_errors(domain: Domain, program: Program, quantity: str, asks: str | N
         for action in probe.actions:
             seen, *_ = simulator.step(action)
             state = dynamics.step(state, action)
-            worst = max(worst, float(domain.quantities[quantity](np.array(state[: len(seen)], dtype=float), seen)))
+            worst = max(worst, float(domain.error_metrics[quantity](np.array(state[: len(seen)], dtype=float), seen)))
         errors.append(worst)
     return np.array(errors)
 

@@ -77,7 +77,7 @@ def test_a_probe_that_asks_for_nothing_is_fitted_to_and_not_judged_by(toy: Domai
     family, rng = toy.family(), np.random.default_rng(0)
     first, *others = family.probes(rng)
     probes = (dataclasses.replace(first, asks=""), *others)
-    evidence = select.select(box, family, probes, toy.scene.state_space, toy.quantities, toy.probe_tolerances, rng)
+    evidence = select.select(box, family, probes, toy.scene.state_space, toy.error_metrics, toy.probe_tolerances, rng)
     assert len(evidence.recordings) == len(evidence.probes) + 1
     assert all(len(candidate.verdicts) in (0, len(evidence.probes)) for candidate in evidence.candidates)
     assert evidence.winner.sketch.name == "push+drag"

@@ -40,7 +40,7 @@ def test_a_program_with_a_wrong_constant_is_surprised_and_mended(toy: Domain, pr
     found = run(toy, wrong, episodes)
     assert found.accepted
     assert found.surprises > 0
-    quantity = next(iter(toy.quantities))
+    quantity = next(iter(toy.error_metrics))
     assert found.errors_after is not None
     assert found.errors_after[quantity][toy.horizon]["mean"] < 0.1 * found.errors_before[quantity][toy.horizon]["mean"]
     assert found.program.constants[name] == pytest.approx(program.constants[name], rel=0.02)

@@ -48,7 +48,7 @@ def test_looks_again_after_the_executed_steps_and_respects_the_budget(toy: Domai
     for plan, seen in zip(made.plans, search.states, strict=True):
         np.testing.assert_array_equal(plan.state, made.states[plan.step])
         np.testing.assert_array_equal(seen, made.states[plan.step])
-    np.testing.assert_array_equal(world.observe(), made.states[-1])
+    np.testing.assert_array_equal(world.get_state(), made.states[-1])
     assert sum(plan.engine_rollouts for plan in made.plans) == 21
     assert sum(plan.non_finite for plan in made.plans) == 3
 

@@ -64,7 +64,7 @@ def test_light_and_noise_matter_little(domain: Domain):
 def test_an_empty_picture_hides_what_moves(domain: Domain):
     domain, tool, episode, frames = seen(domain.name)
     empty = np.empty_like(frames[0])
-    empty[:] = domain.look.palette.background
+    empty[:] = domain.seen().palette.background
     graph = tool.read([*frames[:2], empty])
     moving = [item for item in graph.objects if not item.fixed]
     assert moving and not any(item.visible for item in moving)
@@ -79,7 +79,7 @@ def test_an_empty_picture_hides_what_moves(domain: Domain):
 def test_an_episode_is_read_across_a_hidden_moment(domain: Domain):
     domain, tool, episode, frames = seen(domain.name)
     shown = frames[:4].copy()
-    shown[2] = domain.look.palette.background
+    shown[2] = domain.seen().palette.background
     states = tool.read_episode(shown, episode.actions)
     assert states.shape == (4, len(domain.scene.state_space))
     assert np.isfinite(states).all()
@@ -91,7 +91,7 @@ def test_an_episode_is_read_across_a_hidden_moment(domain: Domain):
 def test_what_no_picture_shows_is_where_it_was_before(domain: Domain):
     domain, tool, episode, frames = seen(domain.name)
     nothing = np.empty_like(frames[0])
-    nothing[:] = domain.look.palette.background
+    nothing[:] = domain.seen().palette.background
     with pytest.raises(BadGraph):
         tool.observe([nothing])
     assert main_metric(domain, tool.observe([nothing], near=episode.states[2]), episode.states[2])

@@ -248,7 +248,7 @@ def test_macro_actions_match_the_stride(toy: Domain, toy_file: Path, stride: int
             assert np.shape(item["action"]) == (stride, 1)
             for action in item["action"]:
                 simulator.step(np.array(action))
-            np.testing.assert_allclose(simulator.observe(), _state(item["after"]), atol=1e-12)
+            np.testing.assert_allclose(simulator.get_state(), _state(item["after"]), atol=1e-12)
             assert item["after"]["metadata"]["step"] == item["t"] + stride
 
 

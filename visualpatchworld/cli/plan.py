@@ -103,7 +103,7 @@ def plan(
             raise VpwError(f"Goals are planned for in a domain; in '{world}' plan for its reward (--task reward).")
         if program is None:
             raise VpwError(f"Planning for a reward needs --program FILE.py; `vpw induce {world}` makes one.")
-        _any_world.plan(_any_world.opened(world), program, episodes or 20, seed, as_json, on_true_world=on_true_world)
+        _any_world.plan(_any_world.opened(world), program, episodes or 20, seed, as_json, on_true_world=on_true_world, video=video)
         return
     episodes = episodes or 50
     keep_compiled(all_cores=True)

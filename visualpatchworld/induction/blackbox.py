@@ -44,7 +44,7 @@ def black_box(domain: Domain, constants: Constants) -> BlackBox:
     return BlackBox(
         reset=lambda state: simulator.reset(options={"state": state})[0],
         step=lambda action: simulator.step(action)[0],
-        look=lambda: domain.scene.oracle(simulator.observe(), simulator.constants),
+        look=lambda: domain.scene.oracle(simulator.get_state(), simulator.constants),
     )
 
 

@@ -144,7 +144,7 @@ def errors_foreseen(
     windows = cut_windows(recordings, longest, NUM_WINDOWS, rng)
     predicted = foresee(windows)
     table: ErrorTable = {}
-    for name, quantity in domain.quantities.items():
+    for name, quantity in domain.error_metrics.items():
         errors = quantity(predicted, windows.truths)
         errors = np.where(np.isfinite(errors), errors, np.inf)
         steps = [step for step in HORIZONS if step < longest] + [longest]

@@ -136,7 +136,7 @@ def surprising(domain: Domain, program: Program, attempts: Sequence[Attempt]) ->
         recording = Recording(attempt.states, attempt.actions)
         steps = cut_windows([recording], 1, len(recording.actions), np.random.default_rng(0))
         predicted = predict(program, steps)
-        errors = {name: domain.quantities[name](predicted, steps.truths) for name in domain.transition_tolerances}
+        errors = {name: domain.error_metrics[name](predicted, steps.truths) for name in domain.transition_tolerances}
         if any(not (errors[name] <= tolerance).all() for name, tolerance in domain.transition_tolerances.items()):
             found.append(recording)
     return found

@@ -71,7 +71,7 @@ def without_program(meets: Metric) -> Try:
     """What a method achieves that has no program to plan with: it never acts, and fails even where nothing was left to do."""
 
     def attempt(task: Task, world: Simulator) -> Attempt:
-        state = world.observe()
+        state = world.get_state()
         return Attempt(False, bool(meets(state, task.goal)), state[None], np.empty((0, world.action_dim)), ())
 
     return attempt
@@ -181,6 +181,11 @@ class Request:
         return planner if self.horizon is None else planner.looking(self.horizon)
 
     @property
+    def _frozen(self) -> bool:
+        """Whether the planner is the protocol's, whose values never change."""
+        return self.domain.planner_named(self.planner_name) == self.domain.planner
+
+    @property
     def cost(self) -> Cost:
         return self.domain.cost_for(self.planner_name, self.metric)
 
@@ -210,8 +215,8 @@ class Request:
         whole = np.where(np.isnan(goal), for_tasks(self.episodes)[0].states[0], goal)
         world = self.domain.simulator(self.constants)
         world.reset(seed=0)
-        world.place(whole)
-        return Row(Episode(-1, goal[None], world.get_state()[None], np.zeros((1, world.action_dim))), 0)
+        world.set_state(whole)
+        return Row(Episode(-1, goal[None], world.get_engine_state()[None], np.zeros((1, world.action_dim))), 0)
 
     @property
     def model(self) -> Scorer | None:
@@ -247,6 +252,7 @@ class Request:
             goals=self.goals.of,
             goal_fields=",".join(self.goals.fields),
             tolerance=self.goals.tolerance,
+            search="" if not planned or self._frozen else self.planner.values,
         )
 
 

@@ -50,7 +50,7 @@ def control(
     seed: int,
 ) -> Attempt:
     """Act in `world`, which is at the task's start, until it meets the goal or the budget of steps is spent."""
-    states, actions, plans = [world.observe()], [], []
+    states, actions, plans = [world.get_state()], [], []
     success = solved_at_start = bool(meets(states[0], task.goal))
     observer.begin(task)
     start = np.zeros((planner.horizon, world.action_dim))
@@ -67,7 +67,7 @@ def control(
         for i, action in enumerate(executed):
             world.step(action)
             actions.append(action)
-            states.append(world.observe())
+            states.append(world.get_state())
             success = bool(meets(states[-1], task.goal))
             if success:
                 break
@@ -84,11 +84,11 @@ def follow(
     actions: Float[np.ndarray, "T A"],
 ) -> Attempt:
     """Execute given actions until the goal is met: the floors, resting and acting at random."""
-    states, success = [world.observe()], bool(meets(world.observe(), goal))
+    states, success = [world.get_state()], bool(meets(world.get_state(), goal))
     solved_at_start, taken = success, 0
     while not success and taken < len(actions):
         world.step(actions[taken])
         taken += 1
-        states.append(world.observe())
+        states.append(world.get_state())
         success = bool(meets(states[-1], goal))
     return Attempt(success, solved_at_start, np.array(states), actions[:taken], ())

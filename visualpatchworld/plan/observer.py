@@ -58,7 +58,7 @@ class Oracle(Observer):
         pass
 
     def situation(self, world: Simulator) -> Situation:
-        return Situation(world.observe(), self._goal, world.get_state())
+        return Situation(world.get_state(), self._goal, world.get_engine_state())
 
 
 class Pixels(Observer):
@@ -99,9 +99,9 @@ class Pixels(Observer):
             self._last = self._extractor.observe(frames, actions, near=self._last)
         except BadGraph:
             self._last = self._extractor.observe(frames, actions, near=self._goal)
-        self._stage.place(self._last)
-        return Situation(self._last, np.where(self._counts, self._goal, np.nan), self._stage.get_state())
+        self._stage.set_state(self._last)
+        return Situation(self._last, np.where(self._counts, self._goal, np.nan), self._stage.get_engine_state())
 
     def _drawn(self, engine_state: Float[np.ndarray, " E"]) -> np.ndarray:
-        self._stage.set_state(engine_state)
+        self._stage.set_engine_state(engine_state)
         return self._stage.render()

@@ -104,7 +104,7 @@ def _errors(domain: Domain, readings: list[Reading]) -> dict[str, np.ndarray]:
     space = domain.scene.state_space
     read = np.array([reading.state for reading in readings])
     true = np.array([_truth(reading.moment) for reading in readings])
-    errors = {name: quantity(read, true) for name, quantity in domain.quantities.items()}
+    errors = {name: quantity(read, true) for name, quantity in domain.error_metrics.items()}
     # One picture alone says nothing about velocities.
     followed = np.array([len(reading.moment.frames) > 1 for reading in readings])
     errors |= {field.name: (read - true)[followed, i] for i, field in enumerate(space) if ".velocity." in field.at and followed.any()}

@@ -106,8 +106,8 @@ def _episode(domain: Domain, simulator: Simulator, index: int, run: Run) -> Epis
         raise BadTrace(f"Run {index} holds a value that is not finite.")
     engine_states = []
     for state in states:
-        simulator.place(state)
-        engine_states.append(simulator.get_state())
+        simulator.set_state(state)
+        engine_states.append(simulator.get_engine_state())
     # The last row's action has no recorded effect.
     return Episode(index, states, np.array(engine_states), np.vstack([actions, np.zeros(actions.shape[1])]))
 
@@ -148,8 +148,8 @@ def record(domain: Domain, simulator: Simulator, index: int, seed: np.random.See
     act = domain.policy(simulator, np.random.default_rng(policy_seed))
     states, engine_states, actions, frames = [], [], [], []
     for _ in range(domain.episode_steps):
-        states.append(simulator.observe())
-        engine_states.append(simulator.get_state())
+        states.append(simulator.get_state())
+        engine_states.append(simulator.get_engine_state())
         if pixels:
             frames.append(simulator.render())
         chosen = act()

@@ -215,8 +215,8 @@ def _observed(engine_states: np.ndarray, domain: Domain, constants: Constants) -
     simulator = domain.simulator(constants)
     states = []
     for engine_state in engine_states:
-        simulator.set_state(engine_state)
-        states.append(simulator.observe())
+        simulator.set_engine_state(engine_state)
+        states.append(simulator.get_state())
     return np.array(states)
 
 

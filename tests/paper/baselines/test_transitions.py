@@ -11,10 +11,10 @@ from visualpatchworld.paper.baselines.transitions import action_kind, example, r
 
 
 def test_every_quantity_has_a_tolerance_below_what_success_forgives(domain: Domain):
-    assert set(domain.transition_tolerances) == set(domain.quantities)
+    assert set(domain.transition_tolerances) == set(domain.error_metrics)
     simulator = domain.make()
     simulator.reset(seed=0)
-    state = simulator.observe()
+    state = simulator.get_state()
     metric = next(iter(domain.metrics.values()))
     for i, size in enumerate(
         field_tolerances(domain, transitions_of([Recording(np.stack([state, state]), np.zeros((1, simulator.action_dim)))]))

@@ -87,6 +87,6 @@ def _moments(subject: Subject) -> Iterator[Moment]:
         else:
             frames = []
             for engine_state in episode.engine_states[first : step + 1]:
-                world.set_state(engine_state)
+                world.set_engine_state(engine_state)
                 frames.append(world.render())
         yield Moment(np.asarray(frames), episode.actions[first:step], episode.states[step])
