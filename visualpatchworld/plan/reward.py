@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.plan.candidates import ReturnPlanner, first_population, rest_units, shifted, to_actions
-from visualpatchworld.plan.return_search import Search, compiled_search, imagined_return, search_in_world
+from visualpatchworld.plan.candidates import ReturnPlanner, rest_units, shifted, to_actions
+from visualpatchworld.plan.return_search import Search, action_of, begun, compiled_search, imagined_return, search_in_world
 from visualpatchworld.plan.track import tracker
 from visualpatchworld.program.env import Imagined, imagine
 from visualpatchworld.program.program import Program
@@ -27,6 +27,8 @@ HORIZONS = (20, 35, 60, 100, 200)  # steps ahead, tried in imagination
 IMAGINED_STEPS = 300  # of an imagined episode
 IMAGINED_STARTS = 5  # a horizon that reaches the reward from some starts may miss it from others
 IN_IMAGINATION = ReturnPlanner(horizon=20, samples=128, rounds=4, elites=16, execute=5)
+WITH_FEEDBACK = ReturnPlanner(horizon=60, samples=64, rounds=2, elites=12, execute=2, feedback=3)
+WORTH_FEEDBACK = 0.05  # of imagined returns: with less gain than this, actions without feedback do as well
 SHORT_HORIZON = 60  # horizons up to this share one compiled function, and longer ones another
 WORTH_LONGER = 0.01  # of the spread of imagined returns: less gain than this is not worth a longer horizon
 FIRST_SEARCHES = 4
@@ -111,7 +113,8 @@ def evaluate_return(
     zero = [_earned(lived(world, one, lambda *_: rest)) for one in seeds]
     true = []
     if true_world_episodes and "snapshot" in world.powers:
-        truth = Controller(world, imagined, planner, search_in_world(planner, world.action_space, world), seed)
+        bare = replace(planner, feedback=0)  # a world has no slopes
+        truth = Controller(world, imagined, bare, search_in_world(bare, world.action_space, world), seed)
         if true_world_seconds is not None:
             plans = FIRST_SEARCHES + used / episodes / planner.execute
             true_world_episodes = min(true_world_episodes, int(true_world_seconds / (plans * truth.seconds_of_a_plan(seeds[0]))))
@@ -126,42 +129,45 @@ class Controller:
         self.world, self.imagined, self.planner, self.search = world, imagined, planner, search
         self.seconds: list[float] = []
         self._track = tracker(imagined)
-        self._first = jax.jit(lambda key: first_population(planner, world.action_space, key))
+        self._first = jax.jit(lambda state, key: begun(planner, world.action_space, imagined, jnp.asarray(state, jnp.float32), key))
+        self._act = jax.jit(lambda plan, at, state: action_of(plan, world.action_space, at, jnp.asarray(state, jnp.float32)))
         self._shift = jax.jit(lambda population: shifted(planner, population, planner.execute))
         self._key = jax.random.key(seed)
 
     def warm_up(self, observation: Float[np.ndarray, " O"]) -> None:
         """Compile everything, so that the time of a step is the time of a step."""
         state = self._track.first(observation)
-        plan = self.search(state, self._first(self._key), 1, self._key)
+        plan = self.search(state, self._first(state, self._key), 1, self._key)
         self._shift(plan.population)
-        self._track.next(state, np.asarray(plan.actions[0]), observation)
+        self._track.next(state, np.asarray(self._act(plan, 0, state)), observation)
 
     def seconds_of_a_plan(self, seed: int) -> float:
         """How long one search takes, after one that compiles."""
         state = self._track.first(self.world.reset(seed))
         for _ in range(2):
             began = time.perf_counter()
-            self.search(state, self._first(self._key), UNLIMITED, self._key)
+            self.search(state, self._first(state, self._key), UNLIMITED, self._key)
         return time.perf_counter() - began
 
     def episode(self, seed: int, most: int | None = None) -> Trajectory:
         """One episode, or the first so many steps of it."""
-        self._key, key = jax.random.split(self._key)
-        population, plan, state, acted, age = self._first(key), None, None, None, 0
+        self._key, first = jax.random.split(self._key)
+        population, plan, state, acted, age = None, None, None, None, 0
 
         def act(observation: Float[np.ndarray, " O"], remaining: int) -> Float[np.ndarray, " A"]:
             nonlocal population, plan, state, acted, age
             began = time.perf_counter()
             state = self._track.first(observation) if state is None else self._track.next(state, acted, observation)
+            if population is None:
+                population = self._first(state, first)
             if plan is None or age == self.planner.execute:
                 self._key, key = jax.random.split(self._key)
                 # The first plan has nothing to begin with, so it is searched for several times over.
                 for again in jax.random.split(key, FIRST_SEARCHES if plan is None else 1):
-                    found = self.search(state, population, remaining, again)
-                    population = found.population
-                plan, age, population = np.asarray(found.actions), 0, self._shift(population)
-            acted, age = np.asarray(plan[age], dtype=float), age + 1
+                    plan = self.search(state, population, remaining, again)
+                    population = plan.population
+                age, population = 0, self._shift(population)
+            acted, age = np.asarray(self._act(plan, age, state), dtype=float), age + 1
             self.seconds.append(time.perf_counter() - began)
             return acted
 
@@ -192,15 +198,15 @@ def _earned(trajectory: Trajectory) -> float:
 
 
 def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base: ReturnPlanner | None = None) -> ReturnPlanner:
-    """The planner whose horizon earns most in imagination from the world's own starts; the shortest where several do as well.
-
-    Not a step of the world is taken for it. One compiled function serves several horizons: a shorter one just earns nothing after its end.
+    """The planner that earns most in imagination from the world's own starts: with the shortest horizon of those that do as well, and with
+    feedback where that is worth it. Not a step of the world is taken for it.
     """
     limit = world.time_limit or NO_LIMIT
     horizons = [horizon for horizon in HORIZONS if horizon <= limit] or [limit]
     base = base or ReturnPlanner(horizon=horizons[-1])
     starts = [imagined.read(jnp.asarray(world.reset(seed), jnp.float32)) for seed in seeds[:IMAGINED_STARTS]]
     known: dict[int, float] = {}
+    # One compiled function serves several horizons: a shorter one just earns nothing after its end.
     for group in ([h for h in horizons if h <= SHORT_HORIZON], [h for h in horizons if h > SHORT_HORIZON]):
         if not group:
             continue
@@ -210,5 +216,13 @@ def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base:
         known |= {h: value for h, value in earned.items() if np.isfinite(value)}
     if not known:
         return replace(base, horizon=horizons[0])
-    enough = max(known.values()) - WORTH_LONGER * max(abs(max(known.values())), max(known.values()) - min(known.values()))
-    return replace(base, horizon=min(h for h, value in known.items() if value >= enough))
+    best, spread = max(known.values()), max(known.values()) - min(known.values())
+    horizon = min(h for h, value in known.items() if value >= best - WORTH_LONGER * max(abs(best), spread))
+    if world.action_space.kind == "discrete" or horizon < WITH_FEEDBACK.execute:
+        return replace(base, horizon=horizon)
+    feedback = replace(WITH_FEEDBACK, horizon=min(limit, max(horizon, WITH_FEEDBACK.horizon)))
+    trial = replace(feedback, execute=min(IN_IMAGINATION.execute, feedback.horizon))
+    run = imagined_return(trial, world.action_space, imagined, steps=min(limit, IMAGINED_STEPS))
+    reached = float(np.mean([run(start, jnp.asarray(trial.horizon), jax.random.key(i)) for i, start in enumerate(starts)]))
+    # One that is not a number is not worth it either.
+    return feedback if reached > best + WORTH_FEEDBACK * max(abs(best), spread) else replace(base, horizon=horizon)
