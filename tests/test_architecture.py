@@ -27,7 +27,7 @@ LAYERS = [
     ["world"],
     ["scene.calibrate", "scene.audit"],
     ["program"],
-    ["plan.margins", "plan.feedback", "plan.candidates", "plan.return_search", "plan.track", "plan.reward"],
+    ["plan.margins", "plan.feedback", "plan.candidates", "plan.world_copies", "plan.return_search", "plan.track", "plan.reward"],
     ["induction"],
     ["plan"],
     ["paper"],

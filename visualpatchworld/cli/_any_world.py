@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # worlds load engines, and programs JAX
 UNEXPLAINED = 3  # the exit status of a search that found no law, and says so
 NOTHING = "none"  # what `--action` says where nothing was done
 LOGS = (".npz", ".csv", ".parquet", ".h5", ".hdf5")
+TRUE_WORLD_SECONDS = 30.0  # for planning in a world itself, unless someone asks for more
 PROGRAM, RECORD = "world_model.py", "induction.json"
 
 
@@ -181,14 +182,17 @@ def _by_name(row: Mapping[str, float], names: Sequence[str]) -> dict[str, float]
     return {names[int(column)]: value for column, value in row.items()}
 
 
-def plan(world: World, program: Path, episodes: int, seed: int, as_json: bool, *, on_true_world: int = 0) -> None:
+def plan(world: World, program: Path, episodes: int, seed: int, as_json: bool, *, on_true_world: int | None = None) -> None:
     """Plan for the return in a world with a program's reward and end."""
     result = planned(world, program, episodes, seed, on_true_world=on_true_world)
     show(result, as_json)
 
 
-def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_world: int = 0) -> dict[str, Any]:
-    """The report of planned episodes, beside random and zero actions on the same starts."""
+def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_world: int | None = None) -> dict[str, Any]:
+    """The report of planned episodes, beside random and zero actions and the same planner on the true world, on the same starts.
+
+    Unless someone says how many episodes, the true world is planned in for as many as fit into half a minute.
+    """
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.plan.reward import evaluate_return
     from visualpatchworld.program.program import Program, read_program
@@ -200,7 +204,19 @@ def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_wo
         def told(number: int, earned: float) -> None:
             progress(f"episode {number + 1} of {episodes} earned {earned:.4g}")
 
-        found = evaluate_return(world, model, episodes=episodes, seed=seed, true_world_episodes=on_true_world, on_episode=told)
+        def told_of_truth(number: int, earned: float) -> None:
+            progress(f"episode {number + 1}, planned in the world itself, earned {earned:.4g}")
+
+        found = evaluate_return(
+            world,
+            model,
+            episodes=episodes,
+            seed=seed,
+            true_world_episodes=episodes if on_true_world is None else on_true_world,
+            true_world_seconds=TRUE_WORLD_SECONDS if on_true_world is None else None,
+            on_episode=told,
+            on_true_episode=told_of_truth,
+        )
     return {"world": world.name, "program": str(program), "program_hash": model.hash, "task": "reward", "seed": seed, **found.report}
 
 
@@ -228,7 +244,7 @@ def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: b
         seen = check(Program(read_program(out / PROGRAM), out / PROGRAM), opened(name), names, seed)
     write_text(out / CHECK, to_json(seen) + "\n")
     if {"reset", "reward"} <= world.powers and result["reward"]["paid"]:
-        result["plan"] = planned(opened(name), out / PROGRAM, episodes, seed)
+        result["plan"] = planned(opened(name), out / PROGRAM, episodes, seed, on_true_world=0)
         earned = result["plan"]
         write_text(out / PLAN, to_json(earned, indent=2) + "\n")
         parts.append(f"planned return {earned['return_mean']:.4g} +- {earned['return_std']:.2g}, random {earned['random_return']:.4g}")

@@ -67,9 +67,14 @@ def plan(
     video: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write films of the first tasks there.")] = None,
     task: Annotated[str, typer.Option(metavar="[goal|reward]", help="Reach goals of episodes, or earn the world's own reward.")] = "",
     on_true_world: Annotated[
-        int,
-        typer.Option(min=0, max=MOST, metavar="N", help="For a reward: plan N episodes with the true world as the model, too."),
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0,
+            max=MOST,
+            metavar="N",
+            help="For a reward: plan N episodes with the true world as the model, too; as many as fit into 30 s unless given.",
+        ),
+    ] = None,
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:

@@ -23,6 +23,7 @@ from visualpatchworld.plan.candidates import (
     with_tail,
 )
 from visualpatchworld.plan.feedback import Guide, first_guide, guided, improved
+from visualpatchworld.plan.world_copies import Live
 from visualpatchworld.program.env import Imagined
 from visualpatchworld.world.world import ActionSpace, World
 
@@ -124,7 +125,7 @@ def compiled_search(planner: ReturnPlanner, space: ActionSpace, world: Imagined)
     return lambda state, population, remaining, key: run(jnp.asarray(state, jnp.float32), population, jnp.asarray(remaining), key)
 
 
-def search_in_world(planner: ReturnPlanner, space: ActionSpace, world: World) -> Search:
+def search_in_world(planner: ReturnPlanner, space: ActionSpace, world: World, live: Live) -> Search:
     """The same search with the true world in place of a program: every candidate is lived through from a snapshot. Slow by its nature."""
 
     @jax.jit
@@ -139,23 +140,12 @@ def search_in_world(planner: ReturnPlanner, space: ActionSpace, world: World) ->
         here, best = world.snapshot(), jnp.asarray(-jnp.inf)
         for round_key in jax.random.split(key, planner.rounds):
             candidates, actions = suggest(population, round_key)
-            earned = [_lived(world, here, sequence, remaining) for sequence in np.asarray(actions, dtype=float)]
+            earned = live(here, np.asarray(actions, dtype=float), remaining)
             population, best = sort(population, candidates, jnp.asarray(earned, jnp.float32))
         world.restore(here)
         return Plan(to_actions(space, population.elites[0]), best, population)
 
     return run
-
-
-def _lived(world: World, here: Any, actions: Float[np.ndarray, "H A"], remaining: int) -> float:
-    world.restore(here)
-    earned = 0.0
-    for action in actions[:remaining]:
-        outcome = world.step(action)
-        earned += outcome.reward
-        if outcome.terminated or outcome.truncated:
-            break
-    return earned
 
 
 def imagined_return(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from visualpatchworld.errors import VpwError
 from visualpatchworld.plan.candidates import ReturnPlanner, rest_units, shifted, to_actions
 from visualpatchworld.plan.return_search import Search, action_of, begun, compiled_search, imagined_return, search_in_world
 from visualpatchworld.plan.track import tracker
+from visualpatchworld.plan.world_copies import living_in, living_in_copies
 from visualpatchworld.program.env import Imagined, imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import record
@@ -52,7 +54,8 @@ class ReturnEvaluation:
     planner: ReturnPlanner
     seconds_per_step: tuple[float, ...]
     env_steps: int
-    true_world_returns: tuple[float, ...] = ()  # the same planner with the world itself in place of the program
+    true_world_returns: tuple[float, ...] = ()  # the same planner with the world itself in place of the program, on the first starts
+    no_true_world: str = ""  # why there are none
 
     @property
     def report(self) -> dict[str, Any]:
@@ -69,7 +72,13 @@ class ReturnEvaluation:
             "returns": list(self.returns),
         }
         if self.true_world_returns:
-            rows |= {"true_world_return": float(np.mean(self.true_world_returns)), "true_world_n": len(self.true_world_returns)}
+            count = len(self.true_world_returns)
+            rows |= {"true_world_return": float(np.mean(self.true_world_returns)), "true_world_n": count}
+            rows |= {"same_starts_return": float(np.mean(self.returns[:count])), "true_world_returns": list(self.true_world_returns)}
+            if self.planner.feedback:
+                rows["true_world_planner"] = replace(self.planner, feedback=0).title
+        elif self.no_true_world:
+            rows["true_world_why"] = self.no_true_world
         return rows
 
 
@@ -82,15 +91,19 @@ def evaluate_return(
     seed: int = 0,
     true_world_episodes: int = 0,
     true_world_seconds: float | None = None,
+    true_world_workers: int = 1,
     on_episode: Callable[[int, float], None] = lambda number, earned: None,
+    on_true_episode: Callable[[int, float], None] = lambda number, earned: None,
 ) -> ReturnEvaluation:
     """Plan so many episodes of a world with a program's reward and end; without a planner, one is chosen in imagination.
 
-    The world is anything that `open_world` takes. Where it can be copied, up to `true_world_episodes` are planned in copies of it, too;
-    with `true_world_seconds` only as many as are likely to fit into that time, since every candidate has to be lived through.
+    The world is anything that `open_world` takes. Where it can be copied, up to `true_world_episodes` are planned in copies of it, too,
+    from the same starts and with the same draws; with `true_world_seconds` only as many as are likely to fit into that time, since every
+    candidate has to be lived through. With `true_world_workers` a world that was given by name is copied into so many processes.
 
     Example: `vpw.evaluate_return("CartPole-v1", program, episodes=5).report["return_mean"]`
     """
+    name = world if isinstance(world, str) else None
     world = open_world(world)
     if not {"reset", "reward"} <= world.powers:
         raise CannotPlan(f"{world.name} can not be planned in for a return: it must be one that runs and gives rewards.")
@@ -111,15 +124,25 @@ def evaluate_return(
     rest = np.asarray(to_actions(world.action_space, jnp.asarray(rest_units(world.action_space))), dtype=float)
     random = [_earned(lived(world, one, lambda *_: world.action_space.sample(rng))) for one in seeds]
     zero = [_earned(lived(world, one, lambda *_: rest)) for one in seeds]
-    true = []
-    if true_world_episodes and "snapshot" in world.powers:
-        bare = replace(planner, feedback=0)  # a world has no slopes
-        truth = Controller(world, imagined, bare, search_in_world(bare, world.action_space, world), seed)
+    found = ReturnEvaluation(tuple(earned), tuple(random), tuple(zero), planner, tuple(control.seconds), used)
+    if not true_world_episodes:
+        return found
+    if "snapshot" not in world.powers:
+        return replace(found, no_true_world="the world can not be copied")
+    bare = replace(planner, feedback=0)  # a world has no slopes
+    apart = name is not None and true_world_workers > 1
+    with living_in_copies(name, true_world_workers) if apart and name else nullcontext(living_in(world)) as live:
+        truth = Controller(world, imagined, bare, search_in_world(bare, world.action_space, world, live), seed)
         if true_world_seconds is not None:
-            plans = FIRST_SEARCHES + used / episodes / planner.execute
-            true_world_episodes = min(true_world_episodes, int(true_world_seconds / (plans * truth.seconds_of_a_plan(seeds[0]))))
-        true = [_earned(truth.episode(one)) for one in seeds[:true_world_episodes]]
-    return ReturnEvaluation(tuple(earned), tuple(random), tuple(zero), planner, tuple(control.seconds), used, tuple(true))
+            needed = truth.seconds_of_a_plan(seeds[0]) * (FIRST_SEARCHES + used / episodes / bare.execute)
+            true_world_episodes = min(true_world_episodes, int(true_world_seconds / needed))
+            if not true_world_episodes:
+                return replace(found, no_true_world=f"one episode would take about {needed:.0f} s")
+        true = []
+        for number, one in enumerate(seeds[:true_world_episodes]):
+            true.append(_earned(truth.episode(one)))
+            on_true_episode(number, true[-1])
+    return replace(found, true_world_returns=tuple(true))
 
 
 class Controller:
