@@ -220,6 +220,28 @@ def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_wo
     return {"world": world.name, "program": str(program), "program_hash": model.hash, "task": "reward", "seed": seed, **found.report}
 
 
+def plan_to_goal(
+    world: World, program: Path, goal: Path, episodes: int, seed: int, tolerance: float, budget: int | None, as_json: bool
+) -> None:
+    """Plan from a world's starts to a given state, and show how often it is reached."""
+    from visualpatchworld.cli._compute import keep_compiled
+    from visualpatchworld.paper.task import wilson_percent
+    from visualpatchworld.plan.goal_state import evaluate_goal
+    from visualpatchworld.program.program import Program, read_program
+
+    keep_compiled(all_cores=True)
+    model = Program(read_program(program), program)
+    with working("planning") as progress:
+
+        def told(number: int, steps: int | None) -> None:
+            progress(f"episode {number + 1} of {episodes}: " + ("not reached" if steps is None else f"reached after {steps} steps"))
+
+        found = evaluate_goal(world, model, goal, episodes=episodes, seed=seed, tolerance=tolerance, budget=budget, on_episode=told)
+    low, high = wilson_percent(sum(steps is not None for steps in found.steps), episodes)
+    known = {"world": world.name, "program": str(program), "program_hash": model.hash, "task": "goal", "seed": seed}
+    show(known | found.report | {"ci95": [low, high]}, as_json)
+
+
 def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: bool) -> None:
     """Look, induce, check, plan for the reward where there is one, and write the page that shows all of it."""
     from visualpatchworld.extras import need

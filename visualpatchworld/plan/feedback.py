@@ -64,7 +64,7 @@ class _Model(NamedTuple):
 def first_guide(world: Imagined, horizon: int, to_action: Act, rest: Float[Array, " A"], state: Float[Array, " S"]) -> Guide:
     """Nothing is known: rest, without gains."""
     gains = jnp.zeros((horizon, len(rest), len(state)), state.dtype)
-    return Guide(jnp.tile(rest, (horizon, 1)), jnp.tile(state, (horizon, 1)), gains, state, _turns(world, state, to_action(rest)))
+    return Guide(jnp.tile(rest, (horizon, 1)), jnp.tile(state, (horizon, 1)), gains, state, turns(world, state, to_action(rest)))
 
 
 def shifted_guide(guide: Guide, steps: int) -> Guide:
@@ -218,7 +218,7 @@ def _gap(angles: Bool[Array, " S"], a: Float[Array, "*B S"], b: Float[Array, "*B
     return jnp.where(angles, (a - b + jnp.pi) % FULL_TURN - jnp.pi, a - b)
 
 
-def _turns(world: Imagined, state: Float[Array, " S"], action: Float[Array, " A"]) -> Bool[Array, " S"]:
+def turns(world: Imagined, state: Float[Array, " S"], action: Float[Array, " A"]) -> Bool[Array, " S"]:
     """Which fields are angles: a full turn of them is seen neither now nor after a step."""
 
     def seen(state: Float[Array, " S"]) -> Array:

@@ -174,6 +174,10 @@ class Controller:
 
     def episode(self, seed: int, most: int | None = None) -> Trajectory:
         """One episode, or the first so many steps of it."""
+        return lived(self.world, seed, self.policy(), most)
+
+    def policy(self) -> Policy:
+        """How one episode is acted in, from its first observation on."""
         self._key, first = jax.random.split(self._key)
         population, plan, state, acted, age = None, None, None, None, 0
 
@@ -194,7 +198,7 @@ class Controller:
             self.seconds.append(time.perf_counter() - began)
             return acted
 
-        return lived(self.world, seed, act, most)
+        return act
 
 
 def rehearse(world: World, program: Program, planner: ReturnPlanner, seed: int, most: int) -> Trajectory:
@@ -243,9 +247,17 @@ def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base:
     horizon = min(h for h, value in known.items() if value >= best - WORTH_LONGER * max(abs(best), spread))
     if world.action_space.kind == "discrete" or horizon < WITH_FEEDBACK.execute:
         return replace(base, horizon=horizon)
+    bare = replace(base, horizon=horizon)
     feedback = replace(WITH_FEEDBACK, horizon=min(limit, max(horizon, WITH_FEEDBACK.horizon)))
     trial = replace(feedback, execute=min(IN_IMAGINATION.execute, feedback.horizon))
-    run = imagined_return(trial, world.action_space, imagined, steps=min(limit, IMAGINED_STEPS))
-    reached = float(np.mean([run(start, jnp.asarray(trial.horizon), jax.random.key(i)) for i, start in enumerate(starts)]))
-    # One that is not a number is not worth it either.
-    return feedback if reached > best + WORTH_FEEDBACK * max(abs(best), spread) else replace(base, horizon=horizon)
+    # Fewer candidates and plans than in earnest do for horizons, but not against another kind of planner.
+    if not (found := _imagined(world, imagined, trial, starts)) > best + WORTH_FEEDBACK * max(abs(best), spread):
+        return bare
+    in_earnest = _imagined(world, imagined, bare, starts)
+    return feedback if found > in_earnest + WORTH_FEEDBACK * abs(in_earnest) else bare
+
+
+def _imagined(world: World, imagined: Imagined, planner: ReturnPlanner, starts: Sequence[Any]) -> float:
+    """What a planner earns in imagination, over starts."""
+    run = imagined_return(planner, world.action_space, imagined, steps=min(world.time_limit or NO_LIMIT, IMAGINED_STEPS))
+    return float(np.mean([run(start, jnp.asarray(planner.horizon), jax.random.key(i)) for i, start in enumerate(starts)]))
