@@ -156,11 +156,10 @@ def evaluate_goal(
             raise UnknownName("field", one.name, names)
     seen = collect(world, SPREAD_STEPS, np.random.default_rng(seed))
     rows = jnp.asarray(np.concatenate([trajectory.observations for trajectory in seen]), jnp.float32)
-    states = jax.vmap(imagined.read)(rows)
     rest = to_actions(world.action_space, jnp.asarray(rest_units(world.action_space), jnp.float32))
-    angles = turns(imagined, states[0], rest)
+    angles = jax.jit(lambda row: turns(imagined, imagined.read(row), rest))(rows[0])
     off = _offset(imagined, world.field_names, wanted, angles)
-    spread = np.asarray(jnp.std(jax.vmap(off)(states), axis=0))
+    spread = np.asarray(jax.jit(lambda rows: jnp.std(jax.vmap(lambda row: off(imagined.read(row)))(rows), axis=0))(rows))
     for one, width in zip(wanted, spread, strict=True):
         if one.tolerance is None and not width > 0:
             raise BadGoal(

@@ -31,6 +31,8 @@ IMAGINED_STARTS = 5  # a horizon that reaches the reward from some starts may mi
 IN_IMAGINATION = ReturnPlanner(horizon=20, samples=128, rounds=4, elites=16, execute=5)
 WITH_FEEDBACK = ReturnPlanner(horizon=60, samples=64, rounds=2, elites=12, execute=2, feedback=3)
 WORTH_FEEDBACK = 0.05  # of imagined returns: with less gain than this, actions without feedback do as well
+EARNEST_STARTS = 3  # for a planner as it is to act, in imagination
+CLEARLY = 0.5  # of imagined returns: a gain that more candidates could not bring
 SHORT_HORIZON = 60  # horizons up to this share one compiled function, and longer ones another
 WORTH_LONGER = 0.01  # of the spread of imagined returns: less gain than this is not worth a longer horizon
 FIRST_SEARCHES = 4
@@ -89,6 +91,7 @@ def evaluate_return(
     *,
     episodes: int = 20,
     seed: int = 0,
+    seconds: float | None = None,
     true_world_episodes: int = 0,
     true_world_seconds: float | None = None,
     true_world_workers: int = 1,
@@ -97,9 +100,11 @@ def evaluate_return(
 ) -> ReturnEvaluation:
     """Plan so many episodes of a world with a program's reward and end; without a planner, one is chosen in imagination.
 
-    The world is anything that `open_world` takes. Where it can be copied, up to `true_world_episodes` are planned in copies of it, too,
-    from the same starts and with the same draws; with `true_world_seconds` only as many as are likely to fit into that time, since every
-    candidate has to be lived through. With `true_world_workers` a world that was given by name is copied into so many processes.
+    With `seconds` no episode but the first is begun after that time. The world is anything that `open_world` takes.
+
+    Where it can be copied, up to `true_world_episodes` are planned in copies of it, too, from the same starts and with the same draws; with
+    `true_world_seconds` only as many as are likely to fit into that time, since every candidate has to be lived through. With
+    `true_world_workers` a world that was given by name is copied into so many processes.
 
     Example: `vpw.evaluate_return("CartPole-v1", program, episodes=5).report["return_mean"]`
     """
@@ -111,14 +116,18 @@ def evaluate_return(
     if not imagined.has_reward:
         raise CannotPlan("The program defines no reward(state, action, next_state), so there is nothing to plan for.")
     seeds = [int(one) for one in np.random.default_rng(seed).integers(2**31, size=episodes)]
+    began = time.perf_counter()
     planner = planner or choose_planner(world, imagined, seeds)
     before = world.env_steps
     control = Controller(world, imagined, planner, compiled_search(planner, world.action_space, imagined), seed)
     control.warm_up(world.reset(seeds[0]))
     earned = []
     for number, one in enumerate(seeds):
+        if earned and seconds is not None and time.perf_counter() - began > seconds:
+            break
         earned.append(_earned(control.episode(one)))
         on_episode(number, earned[-1])
+    seeds = seeds[: len(earned)]
     used = world.env_steps - before
     rng = np.random.default_rng(seed)
     rest = np.asarray(to_actions(world.action_space, jnp.asarray(rest_units(world.action_space))), dtype=float)
@@ -134,7 +143,7 @@ def evaluate_return(
     with living_in_copies(name, true_world_workers) if apart and name else nullcontext(living_in(world)) as live:
         truth = Controller(world, imagined, bare, search_in_world(bare, world.action_space, world, live), seed)
         if true_world_seconds is not None:
-            needed = truth.seconds_of_a_plan(seeds[0]) * (FIRST_SEARCHES + used / episodes / bare.execute)
+            needed = truth.seconds_of_a_plan(seeds[0]) * (FIRST_SEARCHES + used / len(seeds) / bare.execute)
             true_world_episodes = min(true_world_episodes, int(true_world_seconds / needed))
             if not true_world_episodes:
                 return replace(found, no_true_world=f"one episode would take about {needed:.0f} s")
@@ -232,32 +241,33 @@ def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base:
     horizons = [horizon for horizon in HORIZONS if horizon <= limit] or [limit]
     base = base or ReturnPlanner(horizon=horizons[-1])
     starts = [imagined.read(jnp.asarray(world.reset(seed), jnp.float32)) for seed in seeds[:IMAGINED_STARTS]]
-    known: dict[int, float] = {}
+    steps = min(limit, IMAGINED_STEPS)
+    known: dict[int, Any] = {}
     # One compiled function serves several horizons: a shorter one just earns nothing after its end.
     for group in ([h for h in horizons if h <= SHORT_HORIZON], [h for h in horizons if h > SHORT_HORIZON]):
-        if not group:
-            continue
-        trial = replace(IN_IMAGINATION, horizon=group[-1], execute=min(IN_IMAGINATION.execute, group[-1]))
-        run = imagined_return(trial, world.action_space, imagined, steps=min(limit, IMAGINED_STEPS))
-        earned = {h: float(np.mean([run(start, jnp.asarray(h), jax.random.key(i)) for i, start in enumerate(starts)])) for h in group}
-        known |= {h: value for h, value in earned.items() if np.isfinite(value)}
+        if group:
+            trial = replace(IN_IMAGINATION, horizon=group[-1], execute=min(IN_IMAGINATION.execute, group[-1]))
+            run = imagined_return(trial, world.action_space, imagined, steps=steps)
+            earned = {h: np.array([run(start, jnp.asarray(h), jax.random.key(i)) for i, start in enumerate(starts)]) for h in group}
+            known |= {h: values for h, values in earned.items() if np.isfinite(values).all()}
     if not known:
         return replace(base, horizon=horizons[0])
-    best, spread = max(known.values()), max(known.values()) - min(known.values())
-    horizon = min(h for h, value in known.items() if value >= best - WORTH_LONGER * max(abs(best), spread))
-    if world.action_space.kind == "discrete" or horizon < WITH_FEEDBACK.execute:
-        return replace(base, horizon=horizon)
+    means = {h: values.mean() for h, values in known.items()}
+    best, spread = max(means.values()), max(means.values()) - min(means.values())
+    horizon = min(h for h, value in means.items() if value >= best - WORTH_LONGER * max(abs(best), spread))
     bare = replace(base, horizon=horizon)
-    feedback = replace(WITH_FEEDBACK, horizon=min(limit, max(horizon, WITH_FEEDBACK.horizon)))
-    trial = replace(feedback, execute=min(IN_IMAGINATION.execute, feedback.horizon))
-    # Fewer candidates and plans than in earnest do for horizons, but not against another kind of planner.
-    if not (found := _imagined(world, imagined, trial, starts)) > best + WORTH_FEEDBACK * max(abs(best), spread):
+    if world.action_space.kind == "discrete" or limit < WITH_FEEDBACK.execute:
         return bare
-    in_earnest = _imagined(world, imagined, bare, starts)
-    return feedback if found > in_earnest + WORTH_FEEDBACK * abs(in_earnest) else bare
 
+    def in_earnest(planner: ReturnPlanner) -> float:
+        run = imagined_return(planner, world.action_space, imagined, steps=steps)
+        own = jnp.asarray(planner.horizon)
+        return float(np.mean([run(start, own, jax.random.key(i)) for i, start in enumerate(starts[:EARNEST_STARTS])]))
 
-def _imagined(world: World, imagined: Imagined, planner: ReturnPlanner, starts: Sequence[Any]) -> float:
-    """What a planner earns in imagination, over starts."""
-    run = imagined_return(planner, world.action_space, imagined, steps=min(world.time_limit or NO_LIMIT, IMAGINED_STEPS))
-    return float(np.mean([run(start, jnp.asarray(planner.horizon), jax.random.key(i)) for i, start in enumerate(starts)]))
+    feedback = replace(WITH_FEEDBACK, horizon=min(limit, max(horizon, WITH_FEEDBACK.horizon)))
+    found, without = in_earnest(feedback), float(known[horizon][:EARNEST_STARTS].mean())
+    # Fewer candidates and plans than in earnest do for horizons, but against another kind of planner only where the gain is clear.
+    if found > without + CLEARLY * abs(without):
+        return feedback
+    worth_it = found > without + WORTH_FEEDBACK * abs(without) and found > (best := in_earnest(bare)) + WORTH_FEEDBACK * abs(best)
+    return feedback if worth_it else bare
