@@ -14,7 +14,7 @@ PACKAGE = Path(visualpatchworld.__file__).parent
 # A module may import from its own line and the lines above it. The longest matching name counts.
 LAYERS = [
     ["errors", "strict_json"],
-    ["input", "output", "extras"],
+    ["input", "output", "extras", "world.trajectory"],
     ["llm"],
     ["scene"],
     ["trace.layout"],
@@ -22,7 +22,7 @@ LAYERS = [
     ["graphics", "engine_pool"],
     ["laws"],
     ["program"],
-    ["plan.planner", "plan.scorer", "plan.sampling", "plan.cem", "plan.mppi", "plan.siblings"],
+    ["plan.planner", "plan.scorer", "plan.rounds", "plan.sampling", "plan.cem", "plan.mppi", "plan.siblings"],
     ["domain"],
     ["trace"],
     ["world"],
