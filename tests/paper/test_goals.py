@@ -31,7 +31,7 @@ def test_starts_and_goals_are_of_different_episodes_and_apart(toy: Domain):
     episodes = tuple(collect(toy, toy.constants, episodes=6, seed=1))
     tasks = draw_far_tasks(episodes, count=20, seed=5, met=toy.metrics["at_goal"])
     assert [task.number for task in tasks] == list(range(20))
-    owner = {episode.index: {tuple(row) for row in episode.states} for episode in episodes}
+    owner = {episode.index: {tuple(row) for row in episode.observations} for episode in episodes}
     for task in tasks:
         assert tuple(task.start) in owner[task.episode]
         assert tuple(task.goal) not in owner[task.episode]

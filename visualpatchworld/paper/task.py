@@ -32,7 +32,7 @@ class TooFewTasks(VpwError):
 
 def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: int) -> tuple[Task, ...]:
     """`count` tasks whose goals lie `offset` steps after their starts, drawn without replacement and sorted by place."""
-    places = [(episode, t) for episode in episodes for t in range(len(episode) - offset)]
+    places = [(episode, t) for episode in episodes for t in range(episode.num_rows - offset)]
     if len(places) < count:
         raise TooFewTasks(
             f"The episodes hold {len(places)} tasks with a goal {offset} steps ahead, not {count}; "
@@ -53,7 +53,7 @@ def draw_far_tasks(
     A goal that moves goes on as its episode does.
     """
     rng = np.random.default_rng(seed)
-    rows = [Row(episode, step) for episode in episodes for step in range(len(episode))]
+    rows = [Row(episode, step) for episode in episodes for step in range(episode.num_rows)]
     tasks: list[Task] = []
     for _ in range(MOST_DRAWS * count):
         start, goal = rows[rng.integers(len(rows))], given or rows[rng.integers(len(rows))]
@@ -73,7 +73,7 @@ class Row(NamedTuple):
 
     @property
     def state(self) -> np.ndarray:
-        return self.episode.states[self.step]
+        return self.episode.observations[self.step]
 
 
 def _task(number: int, episode: Episode, step: int, *, goal: Row) -> Task:
@@ -83,7 +83,7 @@ def _task(number: int, episode: Episode, step: int, *, goal: Row) -> Task:
         episode=episode.index,
         step=step,
         start_engine_state=episode.engine_states[step],
-        start=episode.states[step],
+        start=episode.observations[step],
         goal_engine_state=goal.episode.engine_states[goal.step],
         goal=goal.state,
         earlier_engine_states=episode.engine_states[earlier],

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induction.windows import Recording
 from visualpatchworld.scene.state import StateSpace
+from visualpatchworld.world.trajectory import Trajectory
 
 SMALL_ACTION = 0.1  # below it an action counts as rest
 
@@ -34,12 +34,12 @@ class Transitions:
         return self[np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).astype(int))]
 
 
-def transitions_of(recordings: Sequence[Recording]) -> Transitions:
+def transitions_of(recordings: Sequence[Trajectory]) -> Transitions:
     """Every single step of these recordings."""
     return Transitions(
-        before=np.concatenate([recording.states[:-1] for recording in recordings]),
+        before=np.concatenate([recording.observations[:-1] for recording in recordings]),
         actions=np.concatenate([recording.actions for recording in recordings]),
-        after=np.concatenate([recording.states[1:] for recording in recordings]),
+        after=np.concatenate([recording.observations[1:] for recording in recordings]),
     )
 
 

@@ -85,8 +85,8 @@ def measure_motion(subject: Subject) -> Measured:
 
 def _motion(subject: Subject, quantity: ErrorMetric, foresee: Foresee) -> dict[str, Any]:
     episode = max(subject.held_out, key=lambda episode: _moved(quantity, episode).sum())
-    states = episode.states
-    predicted = foresee(Windows(states[:-1], episode.actions[:-1, None], states[1:, None]))[:, 0]
+    states = episode.observations
+    predicted = foresee(Windows(states[:-1], episode.actions[:, None], states[1:, None]))[:, 0]
     true, foreseen = _moved(quantity, episode), quantity(predicted, states[:-1])
     finite = np.isfinite(foreseen)
     return {
@@ -100,14 +100,14 @@ def _motion(subject: Subject, quantity: ErrorMetric, foresee: Foresee) -> dict[s
 
 
 def _moved(quantity: ErrorMetric, episode: Episode) -> np.ndarray:
-    return quantity(episode.states[1:], episode.states[:-1])
+    return quantity(episode.observations[1:], episode.observations[:-1])
 
 
 def measure_transition(subject: Subject) -> Measured:
     """The liveliest step of the first test episode."""
     domain, episode = subject.domain, subject.held_out[0]
     step = _liveliest(subject, episode)
-    before, after, action = episode.states[step], episode.states[step + 1], episode.actions[step]
+    before, after, action = episode.observations[step], episode.observations[step + 1], episode.actions[step]
     with foresight(subject) as foresee:
         predicted = foresee(Windows(before[None], action[None, None], after[None, None]))[0, 0]
     world, pictures = domain.simulator(subject.constants), {}
@@ -134,5 +134,5 @@ def measure_transition(subject: Subject) -> Measured:
 
 def _liveliest(subject: Subject, episode: Episode) -> int:
     """The step in which things move most, each measured by how much it moves on average: what seldom moves counts when it does."""
-    moves = [quantity(episode.states[1:], episode.states[:-1]) for quantity in subject.domain.error_metrics.values()]
+    moves = [quantity(episode.observations[1:], episode.observations[:-1]) for quantity in subject.domain.error_metrics.values()]
     return int(np.argmax(sum(move / max(float(move.mean()), np.finfo(float).tiny) for move in moves)))
