@@ -154,9 +154,10 @@ def of_blocks(constants: CubeConstants) -> dict[str, Any]:
 
 # The paper's library: 400 macros of 5 actions from the training episodes, the best executed to its end.
 LIBRARY = Shooting(macros=400, horizon=5, replan_every=5)
-# Twice as far ahead as the macros, and free to go where no training episode went; ten steps are enough to come down around the block.
+# Four times as far ahead as the macros, and free to go where no training episode went: far enough to find by itself that a hand has to
+# come down around a block, so that the cost need not say it.
 SEARCH = CEM(
-    samples=300, iterations=8, elites=30, horizon=10, replan_every=5, init_std=0.7,
+    samples=300, iterations=8, elites=30, horizon=20, replan_every=5, init_std=0.7,
     hold=5, restarts=2, warm_start=True, enough=0.3, heeds_budget=True,
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """What counts as success in Cube, and how far a predicted state is from the true one."""
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -40,7 +41,17 @@ def block_m(state: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def cost(states: Any, goal: Any) -> Any:
-    """What is left to do in the end: the block's way to its goal, and before that the hand's way to where it can grip the block.
+    """What is left to do in the end, for a planner that looks a few steps ahead: it is shown how a hand comes to grip a block."""
+    return _left_to_do(states, goal, _to_grip)
+
+
+def grasp_cost(states: Any, goal: Any) -> Any:
+    """What is left to do in the end, in success radii; a planner that looks far enough ahead finds out by itself how to grip a block."""
+    return _left_to_do(states, goal, _to_block) / SUCCESS_M
+
+
+def _left_to_do(states: Any, goal: Any, hand_m: Callable[[Any, Any], Any]) -> Any:
+    """The block's way to its goal, and the hand's to the block.
 
     Of several blocks, the hand cares for the nearest that is not where it should be.
     """
@@ -51,9 +62,14 @@ def cost(states: Any, goal: Any) -> Any:
     for block, lack in zip(blocks, lacks, strict=True):
         way = _length(lack[..., :3])
         waits = way > DONE_M
-        cares.append(_to_grip(after, block) + waiting * (1 - waits))
+        cares.append(hand_m(after, block) + waiting * (1 - waits))
         ways = ways + way + 2 * waiting * waits
     return ways + reduce(lambda one, other: (one + other - abs(one - other)) / 2, cares)  # the least
+
+
+def _to_block(after: Any, block: Any) -> Any:
+    """The hand's distance from a block."""
+    return _length(after[..., EFFECTOR] - block[..., :3])
 
 
 def _to_grip(after: Any, block: Any) -> Any:
@@ -68,8 +84,3 @@ def _to_grip(after: Any, block: Any) -> Any:
 
 def _length(vectors: Any) -> Any:
     return (vectors**2).sum(-1) ** 0.5
-
-
-def grasp_cost(states: Any, goal: Any) -> Any:
-    """What is left to do in the end, in success radii."""
-    return cost(states, goal) / SUCCESS_M
