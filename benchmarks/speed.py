@@ -115,7 +115,7 @@ def _against_engine(workload: Workload, planner: Any, cost: Any, plan: Callable[
 
     def engine_roll() -> None:
         for sequence in sequences:
-            engine.set_state(np.array(workload.engine_state))
+            engine.set_engine_state(np.array(workload.engine_state))
             for action in sequence:
                 engine.advance(action)
 

@@ -22,7 +22,6 @@ class Workload:
 
     domain: str
     program: str  # its text
-    cost_file: str  # relative to the repository; it imports nothing but numpy
     planner_kind: str
     planner: dict[str, Any]
     macros: list[list[list[float]]]  # of a planner that has a library
@@ -31,7 +30,10 @@ class Workload:
     engine_state: list[float]
     action_dim: int
     planner_name: str = "paper"
-    cost_name: str = "cost"  # of the function in that file
+    # Where the cost follows from the fields of the state: some of them, by number, and the success radius of each such group.
+    cost_terms: list[tuple[list[int], float]] = dataclasses.field(default_factory=list)
+    cost_file: str = ""  # where it is a function of its own; relative to the repository, with no import but numpy
+    cost_name: str = ""
 
     @property
     def key(self) -> str:
@@ -40,6 +42,10 @@ class Workload:
 
     def cost(self) -> Callable[[Any, Any], Any]:
         """The domain's cost, without the domain's engine."""
+        if self.cost_terms:
+            from visualpatchworld.task import FieldDistance, GoalCost
+
+            return GoalCost(tuple((FieldDistance(tuple(fields)), radius) for fields, radius in self.cost_terms))
         spec = importlib.util.spec_from_file_location(f"{self.domain}_cost", ROOT / self.cost_file)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
@@ -63,13 +69,10 @@ def make_workload(name: str, program: Path, planner_name: str = "paper") -> Work
     planner, cost = domain.planner_named(planner_name), domain.cost_for(planner_name, next(iter(domain.metrics)))
     macros = []
     if isinstance(planner, Shooting):
-        macros = cut_macros([episode.actions[:-1] for episode in for_fitting(episodes)], planner, np.random.default_rng(SEED)).tolist()
-    source = inspect.getsourcefile(cost)
-    assert source is not None
+        macros = cut_macros([episode.actions for episode in for_fitting(episodes)], planner, np.random.default_rng(SEED)).tolist()
     return Workload(
         domain=name,
         program=load_program(program, domain.scene.state_space, domain.layout.action.width).text,
-        cost_file=str(Path(source).resolve().relative_to(ROOT)),
         planner_kind=type(planner).__name__,
         planner=dataclasses.asdict(planner),
         macros=macros,
@@ -78,8 +81,21 @@ def make_workload(name: str, program: Path, planner_name: str = "paper") -> Work
         engine_state=task.start_engine_state.tolist(),
         action_dim=domain.layout.action.width,
         planner_name=planner_name,
-        cost_name=cost.__name__,
+        **_written(cost),
     )
+
+
+def _written(cost: Callable[[Any, Any], Any]) -> dict[str, Any]:
+    """A cost as plain data: terms of fields that are no angles, or the place of a function."""
+    from visualpatchworld.task import FieldDistance, GoalCost
+
+    if isinstance(cost, GoalCost):
+        named = [(metric, radius) for metric, radius in cost.terms if isinstance(metric, FieldDistance) and not any(metric.periods)]
+        assert len(named) == len(cost.terms)
+        return {"cost_terms": [(list(metric.fields), radius) for metric, radius in named]}
+    source = inspect.getsourcefile(cost)
+    assert source is not None
+    return {"cost_file": str(Path(source).resolve().relative_to(ROOT)), "cost_name": cost.__name__}
 
 
 def write_workloads(path: Path, workloads: Sequence[Workload]) -> None:

@@ -35,7 +35,7 @@ def draw(domain: Domain, seed: int, pictures: int) -> dict[str, np.ndarray]:
     for kind, count in counts.items():
         for _ in zip(range(count), _worlds(kind, world, domain, episodes, rng), strict=False):
             frames.append(world.render())
-            states.append(world.observe())
+            states.append(world.get_state())
             kinds.append(kind)
             if len(frames) % 100 == 0:
                 print(f"{domain.name}: {len(frames)} of {pictures}", flush=True)
@@ -51,12 +51,12 @@ def _worlds(kind: str, world: Simulator, domain: Domain, episodes: list[Episode]
     while True:
         episode = episodes[i % len(episodes)]
         i += 1
-        world.set_goal(episodes[rng.integers(len(episodes))].states[-1] if rng.random() < 0.5 else None)
+        world.set_goal(episodes[rng.integers(len(episodes))].observations[-1] if rng.random() < 0.5 else None)
         if kind == "placed":
             PLACED[domain.name](world, rng)
             yield
             continue
-        world.set_state(episode.engine_states[rng.integers(len(episode))])
+        world.set_engine_state(episode.engine_states[rng.integers(episode.num_rows)])
         if kind == "macros":
             for _ in range(rng.integers(1, MOST_MACROS + 1)):
                 for action in _macro(episodes, world.action_dim, rng):
@@ -100,7 +100,7 @@ def _place_pusht(world: Simulator, rng: np.random.Generator) -> None:
     else:
         agent = block[:2] + rng.normal(0.0, 70.0, 2)
     world.reset(options={"state": np.array([*np.clip(agent, 15, 497), *block, 0, 0])})
-    toward = block[:2] - world.observe()[:2]
+    toward = block[:2] - world.get_state()[:2]
     for _ in range(rng.integers(1, 6)):
         world.step(np.clip(toward / 100 + rng.normal(0, 0.3, 2), -1, 1))
 
@@ -108,7 +108,7 @@ def _place_pusht(world: Simulator, rng: np.random.Generator) -> None:
 def _place_reacher(world: Simulator, rng: np.random.Generator) -> None:
     """Folded, stretched, or anyhow."""
     wrist = rng.choice([rng.choice([-1, 1]) * np.radians(rng.uniform(140, 160)), rng.normal(0, 0.1), rng.uniform(-2.7, 2.7)])
-    world.set_state(np.array([rng.uniform(-np.pi, np.pi), wrist, 0.0, 0.0]))
+    world.set_engine_state(np.array([rng.uniform(-np.pi, np.pi), wrist, 0.0, 0.0]))
 
 
 def _place_cube(world: Simulator, rng: np.random.Generator) -> None:

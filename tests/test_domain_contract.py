@@ -8,7 +8,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from visualpatchworld.domain import Domain, load_domain
-from visualpatchworld.errors import BadConstant, BadState, UnknownName
+from visualpatchworld.errors import BadConstant, BadPicture, BadState, UnknownName
 from visualpatchworld.scene.schema import parse_graph
 from visualpatchworld.trace.episode import collect, record
 
@@ -22,7 +22,7 @@ def test_observation_follows_state_space(domain: Domain):
     state, _ = simulator.reset(seed=1)
     assert state.shape == (len(simulator.state_space),)
     assert state.dtype == np.float64
-    np.testing.assert_array_equal(state, simulator.observe())
+    np.testing.assert_array_equal(state, simulator.get_state())
     np.testing.assert_array_equal(simulator.state_space.wrap(state), state)
     assert domain.scene.state_space == simulator.state_space
 
@@ -42,7 +42,7 @@ def test_engine_state_continues_exactly(domain: Domain):
     actions = random_actions(domain, 8)
     for action in actions[:4]:
         simulator.step(action)
-    saved = simulator.get_state()
+    saved = simulator.get_engine_state()
     onward = [simulator.step(action)[0] for action in actions[4:]]
     fresh = domain.make()
     fresh.reset(seed=9)
@@ -53,17 +53,17 @@ def test_engine_state_continues_exactly(domain: Domain):
 def test_rollout_equals_stepping(domain: Domain):
     simulator = domain.make()
     simulator.reset(seed=4)
-    start = simulator.get_state()
+    start = simulator.get_engine_state()
     actions = random_actions(domain, 3, 4)
     rolled = simulator.rollout(start, actions)
-    np.testing.assert_array_equal(simulator.get_state(), start, err_msg="a rollout must not move the world")
+    np.testing.assert_array_equal(simulator.get_engine_state(), start, err_msg="a rollout must not move the world")
     for sequence, states in zip(actions, rolled, strict=True):
-        simulator.set_state(start)
+        simulator.set_engine_state(start)
         stepped = np.array([simulator.step(action)[0] for action in sequence])
         np.testing.assert_allclose(simulator.state_space.difference(states, stepped), 0, atol=1e-9)
 
 
-def test_place_puts_an_observed_state_back(domain: Domain):
+def test_set_state_puts_an_observed_state_back(domain: Domain):
     simulator = domain.make()
     state, _ = simulator.reset(seed=8)
     placed, _ = domain.make().reset(options={"state": state})
@@ -84,16 +84,18 @@ def test_goal_is_met_where_it_lies(domain: Domain):
         assert metric(np.tile(goal, (2, 3, 1)), goal).shape == (2, 3)
     main = next(iter(domain.metrics.values()))
     starts = np.array([simulator.reset(seed=seed)[0] for seed in range(20)])
-    np.testing.assert_array_equal(simulator.is_success(starts, goal), main(starts, goal))
     assert not main(starts, goal).all()
+    simulator.reset(options={"state": goal})
+    *_, success = simulator.step(np.zeros(simulator.action_dim))[4].values()
+    assert success == bool(main(simulator.get_state(), goal))
     simulator.set_goal(None)
     assert simulator.get_goal() is None
 
 
-def test_quantities_measure_distance(domain: Domain):
+def test_error_metrics_measure_distance(domain: Domain):
     simulator = domain.make()
     state, other = simulator.reset(seed=3)[0], simulator.reset(seed=4)[0]
-    for name, quantity in domain.quantities.items():
+    for name, quantity in domain.error_metrics.items():
         assert float(quantity(state, state)) == pytest.approx(0, abs=1e-6), name
         assert float(quantity(state, other)) > 0, name
         assert quantity(np.tile(state, (2, 3, 1)), other).shape == (2, 3), name
@@ -102,6 +104,10 @@ def test_quantities_measure_distance(domain: Domain):
 def test_picture(domain: Domain):
     simulator = domain.make()
     simulator.reset(seed=1)
+    if not simulator.has_pictures:
+        with pytest.raises(BadPicture, match="has no pictures"):
+            simulator.render()
+        return
     first = simulator.render()
     assert first.shape == (224, 224, 3)
     assert first.dtype == np.uint8
@@ -131,11 +137,11 @@ def test_layout_has_the_widths_of_the_simulator(domain: Domain):
     simulator.reset(seed=1)
     layout = domain.layout
     assert sum(column.width for column in layout.state) == len(simulator.state_space)
-    assert sum(column.width for column in layout.engine_state) == len(simulator.get_state())
+    assert sum(column.width for column in layout.engine_state) == len(simulator.get_engine_state())
     assert layout.action.width == simulator.action_dim
-    columns = layout.split(simulator.get_state()[None], simulator.observe()[None])
-    np.testing.assert_array_equal(layout.join_engine_state(columns)[0], simulator.get_state())
-    np.testing.assert_array_equal(layout.join_state(columns)[0], simulator.observe())
+    columns = layout.split(simulator.get_engine_state()[None], simulator.get_state()[None])
+    np.testing.assert_array_equal(layout.join_engine_state(columns)[0], simulator.get_engine_state())
+    np.testing.assert_array_equal(layout.join_state(columns)[0], simulator.get_state())
 
 
 def test_state_graph_state_is_the_identity(domain: Domain):
@@ -152,14 +158,14 @@ def test_collected_episode_replays_and_depends_on_its_seed_alone(domain: Domain)
     *_, last = collect(domain, domain.constants, episodes=2, seed=11)
     children = np.random.SeedSequence(11).spawn(2)
     alone = record(domain, domain.make(), 1, children[1], pixels=False)
-    np.testing.assert_array_equal(alone.states, last.states)
+    np.testing.assert_array_equal(alone.observations, last.observations)
     np.testing.assert_array_equal(alone.actions, last.actions)
-    assert 2 <= len(last) <= domain.episode_steps
+    assert 2 <= last.num_rows <= domain.episode_steps
     simulator = domain.make()
-    simulator.set_state(last.engine_states[0])
-    for t, action in enumerate(last.actions[:-1]):
+    simulator.set_engine_state(last.engine_states[0])
+    for t, action in enumerate(last.actions):
         state = simulator.step(action)[0]
-        np.testing.assert_allclose(simulator.state_space.difference(state, last.states[t + 1]), 0, atol=1e-6)
+        np.testing.assert_allclose(simulator.state_space.difference(state, last.observations[t + 1]), 0, atol=1e-6)
 
 
 def test_gymnasium_accepts_it(domain: Domain):

@@ -83,10 +83,10 @@ time.sleep(60)
 @pytest.mark.parametrize("num_candidates", [1, 3, 37])
 def test_rollout_equals_stepping_in_contact(num_candidates: int):
     simulator = PUSHT.make({"gain": 80.0})
-    simulator.place(np.array([236.0, 320.0, 256.0, 256.0, 0.0, 100.0, 0.0]))  # in touch with the stem, moving into it
-    start = simulator.get_state()
+    simulator.set_state(np.array([236.0, 320.0, 256.0, 256.0, 0.0, 100.0, 0.0]))  # in touch with the stem, moving into it
+    start = simulator.get_engine_state()
     actions = np.random.default_rng(1).uniform(-1, 1, (num_candidates, 6, 2))
     rolled = simulator.rollout(start, actions)
     for sequence, states in zip(actions, rolled, strict=True):
-        simulator.set_state(start)
+        simulator.set_engine_state(start)
         np.testing.assert_array_equal([simulator.step(action)[0] for action in sequence], states)

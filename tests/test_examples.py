@@ -14,7 +14,7 @@ import test_domain_contract
 from visualpatchworld.domain import Domain, load_domain
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-SCRIPTS = sorted([*EXAMPLES.glob("*.py"), EXAMPLES / "own_domain" / "run.py"])
+SCRIPTS = sorted([*EXAMPLES.glob("*.py"), EXAMPLES / "own_domain" / "puck.py"])
 CONTRACT = [
     function
     for name, function in vars(test_domain_contract).items()
@@ -125,10 +125,10 @@ def test_own_planner_arrives_in_both_worlds(tmp_path: Path):
 
 
 def test_a_domain_of_ones_own_is_found_and_understood(tmp_path: Path):
-    said = run("own_domain/run.py", tmp_path)
-    assert share_explained(said, "push+dry") >= 0.8
-    friction = re.search(r"FRICTION = ([\d.]+)", said)
-    assert friction is not None and float(friction[1]) == pytest.approx(0.6, rel=1e-2)
+    said = run("own_domain/puck.py", tmp_path)
+    assert share_explained(said, "push+drag") >= 0.8
+    found = re.search(r"DRAG = ([\d.]+)", said)
+    assert found is not None and float(found[1]) == pytest.approx(0.6, rel=1e-2)
     assert percents(said)[0] >= 80
 
 
@@ -150,7 +150,7 @@ def test_a_program_is_evaluated_by_stable_worldmodel(tmp_path: Path, reference: 
 
 @pytest.fixture
 def puck(monkeypatch: pytest.MonkeyPatch) -> Domain:
-    monkeypatch.setenv("VPW_DOMAINS", str(EXAMPLES / "own_domain"))
+    monkeypatch.setenv("VPW_DOMAINS", str(EXAMPLES / "own_domain" / "puck.py"))
     from visualpatchworld.domain import register
 
     register()

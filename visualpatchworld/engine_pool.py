@@ -39,10 +39,10 @@ def roll(
     simulator = _simulator(kind, constants)
     states = np.empty((*actions.shape[:2], len(simulator.state_space)))
     for candidate, sequence in enumerate(actions):
-        simulator.set_state(engine_state)
+        simulator.set_engine_state(engine_state)
         for step, action in enumerate(sequence):
             simulator.advance(action)
-            states[candidate, step] = simulator.observe()
+            states[candidate, step] = simulator.get_state()
     return states
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from visualpatchworld.errors import BadConstant, BadState, UnknownName
+from visualpatchworld.errors import BadConstant, BadPicture, BadState, UnknownName
 from visualpatchworld.scene.state import StateSpace
 
 # Axes, here and everywhere: K candidates, H horizon, T time, S state, A action, E engine state.
@@ -81,10 +81,16 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
     action_dim: ClassVar[int]
     action_limit: ClassVar[float] = 1.0  # what goes beyond is cut; infinite where the world itself takes larger actions
     constants: Constants
+    success: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None  # whether a state meets a goal; given by the domain
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.draw is Simulator.draw:
+            cls.metadata = {"render_modes": []}
 
     def __init__(self, constants: Constants, render_mode: str | None = "rgb_array"):
         self.constants = constants
-        self.render_mode = render_mode
+        self.render_mode = render_mode if self.has_pictures else None
         self.action_space = gym.spaces.Box(-1.0, 1.0, (self.action_dim,), np.float32)
         self.observation_space = gym.spaces.Box(-np.inf, np.inf, (len(self.state_space),), np.float64)
         self._goal: np.ndarray | None = None
@@ -92,20 +98,12 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
     # What a domain has to say.
 
     @abstractmethod
-    def get_state(self) -> Float[np.ndarray, " E"]:
-        """The engine state; `set_state` with it continues exactly as if nothing had happened."""
+    def get_engine_state(self) -> Float[np.ndarray, " E"]:
+        """The engine state; `set_engine_state` with it continues exactly as if nothing had happened."""
 
     @abstractmethod
-    def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
+    def set_engine_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
         """Put the engine exactly into this state."""
-
-    @abstractmethod
-    def observe(self) -> Float[np.ndarray, " S"]:
-        """The state as an observer reads it."""
-
-    @abstractmethod
-    def place(self, state: Float[np.ndarray, " S"]) -> None:
-        """Put the world into a start an experimenter chooses; what it can not choose (say, a servo's memory) is at rest."""
 
     @abstractmethod
     def sample_start(self, rng: np.random.Generator) -> None:
@@ -115,33 +113,52 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
     def advance(self, action: Float[np.ndarray, " A"]) -> None:
         """One environment step with an action in [-1, 1]."""
 
-    @abstractmethod
+    # What it may say otherwise.
+
+    def get_state(self) -> Float[np.ndarray, " S"]:
+        """The state as an observer reads it; by default all of the engine state is seen."""
+        return self.get_engine_state()
+
+    def set_state(self, state: Float[np.ndarray, " S"]) -> None:
+        """Put the world into a start an experimenter chooses; what it can not choose (say, a servo's memory) is at rest."""
+        self.set_engine_state(state)
+
     def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
         """The world as a picture."""
+        raise BadPicture(f"{type(self).__name__} has no pictures: its simulator has no `draw`.")
 
-    @abstractmethod
-    def is_success(self, state: Float[np.ndarray, "*B S"], goal: Float[np.ndarray, "*B S"]) -> np.ndarray:
-        """Whether the state meets the goal under the domain's main metric, for any leading shape B."""
-
-    @abstractmethod
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
-        """States after each action of K sequences that all begin in one engine state, computed on all cores."""
+        """States after each action of K sequences that all begin in one engine state; by default one after the other, in this process."""
+        before = self.get_engine_state()
+        states = np.empty((*actions.shape[:2], len(self.state_space)))
+        for candidate, sequence in enumerate(np.clip(actions, -self.action_limit, self.action_limit)):
+            self.set_engine_state(engine_state)
+            for step, action in enumerate(sequence):
+                self.advance(action)
+                states[candidate, step] = self.get_state()
+        self.set_engine_state(before)
+        return states
 
     # What follows from it.
+
+    @property
+    def has_pictures(self) -> bool:
+        """Whether the world can be drawn."""
+        return type(self).draw is not Simulator.draw
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
         """Start anew: at random, at a chosen `options["state"]` (S), or exactly at `options["engine_state"]` (E)."""
         super().reset(seed=seed)
         options = options or {}
         if "engine_state" in options:
-            self.set_state(self._finite(options["engine_state"], "engine state"))
+            self.set_engine_state(self._finite(options["engine_state"], "engine state"))
         elif "state" in options:
-            self.place(self.state_space.checked(options["state"]))
+            self.set_state(self.state_space.checked(options["state"]))
         else:
             self.sample_start(self.np_random)
         if "goal" in options:
             self.set_goal(options["goal"])
-        return self.observe(), {}
+        return self.get_state(), {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Act once; the reward is 1 where the goal is met and 0 elsewhere."""
@@ -149,8 +166,8 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
         if action.shape != (self.action_dim,):
             raise BadState(f"An action here has {self.action_dim} numbers, not the shape {action.shape}.")
         self.advance(np.clip(action, -self.action_limit, self.action_limit))
-        state = self.observe()
-        success = self._goal is not None and bool(self.is_success(state, self._goal))
+        state = self.get_state()
+        success = self._goal is not None and self.success is not None and bool(self.success(state, self._goal))
         return state, float(success), success, False, {"success": success}
 
     def render(self) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]

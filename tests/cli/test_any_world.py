@@ -83,7 +83,9 @@ def test_what_is_no_world_is_told_in_a_sentence(vpw: Vpw, world: str, tmp_path: 
     assert world.removeprefix("dmc:").removeprefix("minari:") in sentence and "Traceback" not in sentence
 
 
-def test_a_reward_is_planned_for(vpw: Vpw, induced: Path):
-    told = told_by(vpw, "plan", PENDULUM, "--program", str(induced / "world_model.py"), "--task", "reward", "--episodes", "1")
+def test_a_reward_is_planned_for_and_filmed_where_there_are_pictures(vpw: Vpw, induced: Path, tmp_path: Path):
+    program = str(induced / "world_model.py")
+    told = told_by(vpw, "plan", PENDULUM, "--program", program, "--task", "reward", "--episodes", "1", "--video", str(tmp_path / "films"))
+    assert Path(told["film"]).is_file() if "film" in told else "is not filmed" in told["not_filmed"]
     assert told["return_mean"] > told["random_return"]
     assert {"return_std", "n", "zero_return", "planner", "seconds_per_step_median", "env_steps"} <= set(told)

@@ -28,8 +28,8 @@ def replay_errors_px(path: Path, episodes: slice) -> np.ndarray:
     """Largest coordinate error of each step of whole episodes replayed from their first row."""
     simulator, errors = PUSHT.make(), []
     for episode in read_traces(path, PUSHT).episodes[episodes]:
-        replayed = run(simulator, episode.states[0], *episode.actions[:-1])
-        errors.extend(np.abs(replayed[1:, :4] - episode.states[1:, :4]).max(axis=1))
+        replayed = run(simulator, episode.observations[0], *episode.actions)
+        errors.extend(np.abs(replayed[1:, :4] - episode.observations[1:, :4]).max(axis=1))
     return np.array(errors)
 
 
@@ -42,9 +42,9 @@ def test_replays_human_demonstrations(reference: Path):
 def test_every_step_of_human_demonstrations_replays_from_its_own_start(reference: Path):
     simulator, errors = PUSHT.make(), []
     for episode in read_traces(reference / "pusht_demos.h5", PUSHT).episodes[40:70]:
-        for step in range(0, len(episode) - 1, 3):
-            after = run(simulator, episode.states[step], episode.actions[step])[1]
-            errors.append(np.abs(after[:4] - episode.states[step + 1, :4]).max())
+        for step in range(0, len(episode), 3):
+            after = run(simulator, episode.observations[step], episode.actions[step])[1]
+            errors.append(np.abs(after[:4] - episode.observations[step + 1, :4]).max())
     assert np.mean(np.array(errors) < 1e-3) >= 0.98
 
 
@@ -57,13 +57,13 @@ def test_looks_like_original(reference: Path):
     frames = np.load(reference / "frames_pusht.npz")
     simulator = PUSHT.make()
     for state, frame in zip(frames["state_rendered"], frames["frames"], strict=True):
-        simulator.place(state)
+        simulator.set_state(state)
         assert np.abs(simulator.draw().astype(float) - frame).mean() < 1.0
 
 
 def test_draws_goal_where_it_is():
     simulator = PUSHT.make()
-    simulator.place(BESIDE_STEM)
+    simulator.set_state(BESIDE_STEM)
     before = simulator.draw()
     simulator.set_goal(np.array([256, 256, 400, 100, 1.0, 0, 0]))
     assert tuple(before[50, 173]) == (255, 255, 255)
@@ -86,9 +86,9 @@ def test_continues_in_contact(vary: dict):
     simulator, other = PUSHT.make(vary), PUSHT.make(vary)
     run(simulator, BESIDE_STEM, *[RIGHT / 2] * 3)
     for action in [RIGHT / 2, np.array([0.15, 0.05]), np.array([0.1, -0.05])]:
-        engine_state = simulator.get_state()
-        other.set_state(engine_state)
-        np.testing.assert_allclose(other.get_state(), engine_state, rtol=0, atol=1e-12)
+        engine_state = simulator.get_engine_state()
+        other.set_engine_state(engine_state)
+        np.testing.assert_allclose(other.get_engine_state(), engine_state, rtol=0, atol=1e-12)
         after, other_after = simulator.step(action)[0], other.step(action)[0]
         np.testing.assert_allclose(other_after, after, rtol=0, atol=1e-9)
         assert task.block_px(after, engine_state) > 0.5, "only a block in motion makes this test mean something"
@@ -165,14 +165,14 @@ def test_start_is_clear_of_contact():
 
 
 def test_success_needs_agent_block_and_angle():
-    goal = np.array([100.0, 100.0, 300.0, 300.0, 6.2, 0.0, 0.0])
-    assert task.pose_match(goal + np.array([10, 10, 10, 0, 0.2, 500, 0]), goal)  # the angle wraps, the velocity does not count
-    assert not task.pose_match(goal + np.array([12, 12, 12, 0, 0, 0, 0]), goal)
-    assert not task.pose_match(goal + np.array([0, 0, 0, 0, 0.4, 0, 0]), goal)
+    pose_match, goal = PUSHT.metrics["pose_match"], np.array([100.0, 100.0, 300.0, 300.0, 6.2, 0.0, 0.0])
+    assert pose_match(goal + np.array([10, 10, 10, 0, 0.2, 500, 0]), goal)  # the angle wraps, the velocity does not count
+    assert not pose_match(goal + np.array([12, 12, 12, 0, 0, 0, 0]), goal)
+    assert not pose_match(goal + np.array([0, 0, 0, 0, 0.4, 0, 0]), goal)
 
 
 def test_pusher_moves_block_in_most_windows():
     moved = []
     for episode in collect(PUSHT, PUSHT.constants, episodes=20, seed=0, pixels=False):
-        moved.extend(task.block_px(episode.states[25:], episode.states[:-25]))
+        moved.extend(task.block_px(episode.observations[25:], episode.observations[:-25]))
     assert np.mean(np.array(moved) > 20.0) > 0.6

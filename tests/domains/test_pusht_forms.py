@@ -5,7 +5,7 @@ import pytest
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, PushTConstants, build
-from visualpatchworld.induction.windows import Windows, cut_windows, predict, recordings_of
+from visualpatchworld.induction.windows import Windows, cut_windows, predict, trajectories_of
 from visualpatchworld.program.source import emit
 from visualpatchworld.trace.episode import collect
 
@@ -34,7 +34,7 @@ def engine_values(constants: PushTConstants) -> dict[str, float | int]:
 
 
 def windows(domain: Domain, constants: PushTConstants, horizon: int) -> Windows:
-    recordings = recordings_of(collect(domain, constants, episodes=4, seed=3, pixels=False))
+    recordings = trajectories_of(collect(domain, constants, episodes=4, seed=3, pixels=False))
     return cut_windows(recordings, horizon, 200, np.random.default_rng(0))
 
 
@@ -42,7 +42,7 @@ def block_errors(domain: Domain, form_name: str, constants: PushTConstants, cut:
     form = domain.family(domain.scene.objects(constants)).named(form_name)
     values = {name: value for name, value in engine_values(constants).items() if name in form.constants}
     program = emit(form, values, {})
-    return domain.quantities["block_px"](predict(program, cut), cut.truths)[:, -1]
+    return domain.error_metrics["block_px"](predict(program, cut), cut.truths)[:, -1]
 
 
 @pytest.mark.parametrize(

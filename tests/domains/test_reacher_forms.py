@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.domains.reacher.settings import PROBE_TOLERANCES
 from visualpatchworld.domains.reacher.simulator import STEP_S, SUBSTEPS, ReacherConstants, build_model
 from visualpatchworld.graphics import mujoco
 from visualpatchworld.induction.fit import fit
@@ -96,7 +95,7 @@ def worst_errors(made: Program, windows: Windows, backend: Backend = "numpy") ->
         for action in actions:
             state = dynamics.step(state, action)
             predicted.append(np.array(state[:6], dtype=float))
-        errors.append(REACHER.quantities["finger_m"](np.stack(predicted), truth).max())
+        errors.append(REACHER.error_metrics["finger_m"](np.stack(predicted), truth).max())
     return np.array(errors)
 
 
@@ -104,7 +103,7 @@ def worst_errors(made: Program, windows: Windows, backend: Backend = "numpy") ->
 @pytest.mark.parametrize("name", WORLDS)
 def test_true_form_follows_its_world(name: str, vary: dict[str, object]):
     world = {**WORLDS[name], **({} if name == "cartesian+first+none" else vary)}  # unequal links can not fold onto the base
-    assert worst_errors(program(name, world), probed(world, seed=1)).max() < PROBE_TOLERANCES["finger_m"]
+    assert worst_errors(program(name, world), probed(world, seed=1)).max() < REACHER.probe_tolerances["finger_m"]
 
 
 @pytest.mark.parametrize("vary", [{}, HEAVY, SLOW], ids=["nominal", "heavy", "slow"])
@@ -115,14 +114,14 @@ def test_each_axis_has_a_probe_that_refutes_its_other_value(world: str, axis: st
     other = {"limits": world.replace("wrist", "none"), "order": world.replace("second", "first")}[axis]
     everything = {**WORLDS[world], **vary}
     asking = [run.asks == axis for run in FAMILY.probes(np.random.default_rng(1))]
-    assert (worst_errors(program(other, everything), probed(everything, seed=1))[asking] > PROBE_TOLERANCES["finger_m"]).all()
+    assert (worst_errors(program(other, everything), probed(everything, seed=1))[asking] > REACHER.probe_tolerances["finger_m"]).all()
 
 
 @pytest.mark.parametrize(
     ("true", "other"), [("joint+second+wrist", "cartesian+second+wrist"), ("cartesian+first+wrist", "joint+first+wrist")]
 )
 def test_space_shows_in_different_poses(true: str, other: str):
-    assert (worst_errors(program(other, {}), probed(WORLDS[true], seed=1)) > PROBE_TOLERANCES["finger_m"]).all()
+    assert (worst_errors(program(other, {}), probed(WORLDS[true], seed=1)) > REACHER.probe_tolerances["finger_m"]).all()
 
 
 def test_wrist_is_bent_beyond_every_limit_even_where_it_turns_slowly():
@@ -135,7 +134,7 @@ def test_wrist_is_bent_beyond_every_limit_even_where_it_turns_slowly():
 def test_program_follows_its_world_under_jax_too():
     windows = probed({}, seed=3)
     few = Windows(windows.starts[-1:], windows.actions[-1:], windows.truths[-1:])
-    assert worst_errors(program("joint+second+wrist", {}), few, "jax").max() < PROBE_TOLERANCES["finger_m"]
+    assert worst_errors(program("joint+second+wrist", {}), few, "jax").max() < REACHER.probe_tolerances["finger_m"]
 
 
 def test_program_is_short():

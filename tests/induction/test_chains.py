@@ -266,7 +266,7 @@ def test_a_program_of_a_chain_is_short_and_named_by_body_and_law():
     rates = propose_chains(reading, episodes_of(places, speeds), actions)[0]
     program = assemble(reading, rates, integrator="rk4").program
     assert {"GRAVITY", "CART_0_MASS", "CART_0_PUSH", "ROD_1_LENGTH", "ROD_2_MOMENT", "ROD_2_DAMPING"} <= set(program.constants)
-    assert len(program.text.splitlines()) <= 100
+    assert len(program.text.splitlines()) <= 105
     assert max(len(line) for line in rates.lines) <= 120
     stretches = cut(episodes_of(places, speeds), actions, 3, most=5)
     assert np.allclose(predict(program, stretches), roll_columns(program, stretches, {}))

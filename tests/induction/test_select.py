@@ -11,7 +11,7 @@ from visualpatchworld.induction.blackbox import BlackBox, black_box
 from visualpatchworld.induction.fit import Fit
 from visualpatchworld.induction.induce import choose_form, evidence_rows, induce, summary
 from visualpatchworld.induction.select import Candidate, Verdict, cannot_win
-from visualpatchworld.induction.windows import recordings_of
+from visualpatchworld.induction.windows import trajectories_of
 from visualpatchworld.trace.episode import collect
 
 
@@ -62,7 +62,7 @@ def test_a_world_outside_the_family_is_said_to_be_one(toy: Domain, box: BlackBox
 
 
 def test_the_whole_method_recovers_the_toy(toy: Domain, box: BlackBox):
-    recordings = recordings_of(collect(toy, toy.constants, episodes=10, seed=0, pixels=False))
+    recordings = trajectories_of(collect(toy, toy.constants, episodes=10, seed=0, pixels=False))
     induction = induce(toy, box, recordings, seed=0)
     result = summary(toy, induction, "world_model.py")
     assert result["sketch"] == "push+drag"
@@ -77,7 +77,7 @@ def test_a_probe_that_asks_for_nothing_is_fitted_to_and_not_judged_by(toy: Domai
     family, rng = toy.family(), np.random.default_rng(0)
     first, *others = family.probes(rng)
     probes = (dataclasses.replace(first, asks=""), *others)
-    evidence = select.select(box, family, probes, toy.scene.state_space, toy.quantities, toy.probe_tolerances, rng)
+    evidence = select.select(box, family, probes, toy.scene.state_space, toy.error_metrics, toy.probe_tolerances, rng)
     assert len(evidence.recordings) == len(evidence.probes) + 1
     assert all(len(candidate.verdicts) in (0, len(evidence.probes)) for candidate in evidence.candidates)
     assert evidence.winner.sketch.name == "push+drag"

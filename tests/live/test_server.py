@@ -141,6 +141,36 @@ def test_slide_drag_plan_and_save(page: Page, chromium: Browser, tmp_path: Path)
         assert (tmp_path / "page.png").stat().st_size > 10_000
 
 
+GOAL_AT = """(() => { const {canvas, goal} = live.scene, box = canvas.getBoundingClientRect(), at = live.scene.project(goal[0]);
+return [box.x + at.x, box.y + at.y]; })()"""
+
+
+def test_a_goal_is_dragged_inside_the_scene(page: Page, chromium: Browser):
+    with chromium.tab() as tab, connect(page.socket) as other:
+        world, motion = (json.loads(other.recv(timeout=30)) for _ in range(2))
+        field = next(i for i, field in enumerate(world["fields"]) if field["name"] == "puck_x")
+        before = motion["goal"]["values"][field]
+        tab.open(page.url)
+        tab.wait("window.live && live.scene && live.scene.goal && live.drawn >= 0")
+        tab.middle("#scene")  # brings the canvas into view
+        x, y = tab.wait(GOAL_AT)
+        middle = tab.value("(() => { const b = live.scene.canvas.getBoundingClientRect(); return b.x + b.width / 2; })()")
+        aside = 40 if x < middle else -40
+        tab.drag((x, y), (x + aside, y))
+        tab.wait("live.answered > 0 && live.drawn === live.answered")
+        moved, _ = tab.value(GOAL_AT)
+        assert moved == pytest.approx(x + aside, abs=2.0)
+        # The other tab is told of the goal's last place, which lies where the hand left it.
+        scale = tab.value("live.scene.camera.scale")
+        after = before
+        while after != pytest.approx(before + aside / scale, rel=1e-2):
+            after = json.loads(other.recv(timeout=30))["goal"]["values"][field]
+        # Beside every goal the drag takes hold of nothing.
+        answered = tab.value("live.answered")
+        tab.drag((x, y - 60), (x + aside, y - 60))
+        assert tab.value("live.answered") == answered and tab.wrong == []
+
+
 def test_a_page_whose_code_fails_would_be_found_out(page: Page, chromium: Browser):
     with chromium.tab() as tab:
         tab.open(page.url + "missing")

@@ -72,11 +72,11 @@ def test_imagined_and_real_ways_are_drawn(rooms: Domain):
     start = np.array([60.0, 150.0])
     actions = np.tile([1.0, 0.0], (6, 1))
     world.reset(options={"state": start})
-    engine_states, states = [world.get_state()], [world.observe()]
+    engine_states, states = [world.get_engine_state()], [world.get_state()]
     for action in actions:
         world.step(action)
-        engine_states.append(world.get_state())
-        states.append(world.observe())
+        engine_states.append(world.get_engine_state())
+        states.append(world.get_state())
     task = Task(0, 0, 0, engine_states[0], states[0], engine_states[-1], states[-1], np.zeros((0, 2)), np.zeros((0, 2)))
     plan = PlanMade(0, start, np.tile([0.0, -1.0], (6, 1)), 0.0, 0.0, 0, 0)
     attempt = Attempt(True, False, np.array(states), actions, (plan,))

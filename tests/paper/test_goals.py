@@ -1,6 +1,5 @@
 """Goals of other episodes, of files, of some fields and with a scaled radius: which tasks they make, and what meets them."""
 
-import dataclasses
 import json
 import math
 from pathlib import Path
@@ -28,17 +27,11 @@ def request(toy: Domain, **changes) -> Request:
     return Request(**fields | changes)  # type: ignore[arg-type]
 
 
-@pytest.fixture
-def measured_toy(toy: Domain) -> Domain:
-    """The toy, with a distance that its success radius can be scaled on."""
-    return dataclasses.replace(toy, goal_distances={"at_goal": lambda state, goal: np.abs(state[..., 0] - goal[..., 0]) / 0.1})
-
-
 def test_starts_and_goals_are_of_different_episodes_and_apart(toy: Domain):
     episodes = tuple(collect(toy, toy.constants, episodes=6, seed=1))
     tasks = draw_far_tasks(episodes, count=20, seed=5, met=toy.metrics["at_goal"])
     assert [task.number for task in tasks] == list(range(20))
-    owner = {episode.index: {tuple(row) for row in episode.states} for episode in episodes}
+    owner = {episode.index: {tuple(row) for row in episode.observations} for episode in episodes}
     for task in tasks:
         assert tuple(task.start) in owner[task.episode]
         assert tuple(task.goal) not in owner[task.episode]
@@ -52,14 +45,11 @@ def test_where_every_start_meets_the_goal_that_is_said(toy: Domain):
         draw_far_tasks(tuple(collect(toy, toy.constants, episodes=3, seed=1)), count=1, seed=0, met=lambda state, goal: np.array(True))
 
 
-def test_the_success_radius_scales(measured_toy: Domain):
+def test_the_success_radius_scales(toy: Domain):
     state, goal = np.array([0.05, 0.0]), np.zeros(2)
-    assert measured_toy.meets("at_goal")(state, goal)
-    assert measured_toy.meets("at_goal", 0.6)(state, goal)
-    assert not measured_toy.meets("at_goal", 0.4)(state, goal)
-    plain = dataclasses.replace(measured_toy, goal_distances={})
-    with pytest.raises(VpwError, match="cannot be scaled"):
-        plain.meets("at_goal", 0.5)
+    assert toy.meets("at_goal")(state, goal)
+    assert toy.meets("at_goal", 0.6)(state, goal)
+    assert not toy.meets("at_goal", 0.4)(state, goal)
 
 
 def test_fields_that_do_not_count_may_be_anything(toy: Domain):
@@ -87,12 +77,14 @@ def test_a_goal_is_read_from_json(toy: Domain, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "goals", [Goals("other-episode"), Goals("given", given=(0.3, math.nan)), Goals(tolerance=0.5)], ids=["other", "given", "precise"]
+    "goals",
+    [Goals("other-episode"), Goals("moving"), Goals("given", given=(0.3, math.nan)), Goals(tolerance=0.5)],
+    ids=["other", "moving", "given", "precise"],
 )
-def test_goals_are_planned_for_kept_and_shown(measured_toy: Domain, tmp_path: Path, goals: Goals):
+def test_goals_are_planned_for_kept_and_shown(toy: Domain, tmp_path: Path, goals: Goals):
     folder = tmp_path / "results" / "goals"
     folder.mkdir(parents=True)
-    asked = request(measured_toy, goals=goals, steps_allowed=40)
+    asked = request(toy, goals=goals, steps_allowed=40)
     outcomes = list(measure(folder, asked))
     measure_floors(folder, asked)
     assert summarize(outcomes).success >= 75
@@ -114,8 +106,8 @@ def test_every_goal_cost_is_at_least_the_distance(domain: Domain):
     rng = np.random.default_rng(0)
     size = len(domain.scene.state_space)
     states, goal = rng.uniform(-2, 2, (5, 7, size)), rng.uniform(-2, 2, size)
-    for metric, cost in domain.goal_costs.items():
-        distance = domain.goal_distances[metric]
+    for metric, distance in domain.goal_distances.items():
+        cost = domain.cost_for("default", metric)
         assert (np.asarray(cost(states, goal)) >= distance(states, goal).min(axis=-1) - 1e-9).all()
         near = np.repeat(goal[None, None], 7, axis=1)
         assert bool(domain.metrics[metric](goal, goal)) and (distance(near, goal) == 0).all()

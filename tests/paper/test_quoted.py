@@ -10,7 +10,7 @@ import visualpatchworld
 QUOTED = json.loads((Path(visualpatchworld.__file__).parent / "paper" / "quoted.json").read_text(encoding="utf-8"))
 TABLES = (
     "main envs cases hybrid-cost induction ablation sim-assist perception landscape cube-ladder reacher-metrics two-room-landscape "
-    "multiseed worlds cwmb real goals edited"
+    "multiseed worlds cwmb real goals edited noise siblings"
 )
 
 

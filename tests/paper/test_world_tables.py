@@ -160,3 +160,28 @@ def test_a_line_that_was_cut_off_does_not_count_and_nonsense_is_refused(folder: 
     path.write_text("nonsense\n")
     with pytest.raises(BadResults, match="does not hold lines"):
         made("worlds", folder)
+
+
+def test_noisy_steps_pool_their_seeds_and_say_how_often_errors_hold(tmp_path: Path):
+    lines = [
+        {"name": "Own", "part": 0.01, "seed": seed, "hidden": False, "verdict": verdict, "error": error, "expected": 0.002}
+        for seed, verdict, error in ((0, "explained", 0.001), (1, "unexplained", None), (2, "valid-inside", 0.003))
+    ]
+    write(tmp_path, noise=lines, coverage=[{"name": "Own", "part": 0.01, "trials": 100, "covered_95": 0.943}])
+    table = made("noise", tmp_path)
+    found = row(table, "Own")
+    assert (found["seeds"].text, found["explained"].text, found["error"].text) == ("3", "2 of 3", "0.003")
+    assert table.sections[1].rows[0][3].text == "94.3"
+
+
+def test_a_sibling_of_the_wrong_form_is_marked(tmp_path: Path):
+    with pytest.raises(NoResults, match="recovery"):
+        made("siblings", write(tmp_path, worlds=[]))
+    line = {"domain": "own", "vary": {"blocks": 2}, "sketch": "stacks", "right": False, "explained": 3, "probes": 4, "lines": 90,
+            "error_of_radius": {"median": 0.0123}, "success": 98.0, "n": 50, "success_unsolved": 97.5, "n_unsolved": 40, "floor_zero": 2.0,
+            "floor_random": None}  # fmt: skip
+    (tmp_path / "results" / "siblings").mkdir()
+    (tmp_path / "results" / "siblings" / "own.jsonl").write_text(json.dumps(line) + "\n")
+    found = row(made("siblings", tmp_path), "own")
+    assert (found["change"].text, found["form"].text) == ("blocks = 2", "stacks (another is right)")
+    assert (found["success"].text, found["error of the success radius"].text, found["random floor"].text) == ("98", "0.012", "-")

@@ -11,7 +11,8 @@ from toy_program import OBEYS, RIGHT
 
 from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.planner import Planner, Situation
-from visualpatchworld.plan.sampling import coloured, first_rounds, sampling_search
+from visualpatchworld.plan.rounds import coloured, first_rounds
+from visualpatchworld.plan.sampling import sampling_search
 from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer
 from visualpatchworld.plan.siblings import siblings
 
@@ -113,3 +114,30 @@ def test_a_warm_start_guides_every_second_restart():
 def test_searches_that_make_no_sense_are_refused(wrong: dict):
     with pytest.raises(ValueError, match=r"must"):
         search(**wrong)
+
+
+def test_a_precise_search_goes_on_with_actions_that_are_not_held():
+    # A goal that moves asks for other actions at every step: held ones cannot follow it.
+    moving = Situation(np.array([0.0, 0.0]), np.array([[x, 0.0] for x in (0.3, 0.1, 0.4, 0.0, 0.2, 0.5)]))
+    scorer = InducedScorer(OBEYS, distance)
+    precise = SEARCH.within(0.1)
+    assert precise.fine_iterations > 0
+    held, free = (sampling_search(planner, scorer)(moving, REST, KEY) for planner in (SEARCH, precise))
+    assert free.cost < 0.1 * held.cost
+    by_rollouts = RolloutScorer(lambda state, actions: np.repeat(actions, 2, axis=-1), distance)
+    assert sampling_search(precise, by_rollouts)(moving, REST, KEY).cost < 0.1 * held.cost
+
+
+def test_a_precise_plan_that_is_left_over_is_kept():
+    moving = Situation(np.array([0.0, 0.0]), np.array([[x, 0.0] for x in (0.3, 0.1, 0.4, 0.0, 0.2, 0.5)]))
+    precise = replace(SEARCH, iterations=1, fine_iterations=1, enough=1e-3)
+    best = moving.goal[:, :1]
+    found = sampling_search(precise, InducedScorer(OBEYS, distance))(moving, best, KEY)
+    np.testing.assert_allclose(found.actions, best, atol=1e-6)
+
+
+def test_values_tell_planners_apart_that_share_a_title():
+    warm, early = replace(SEARCH, warm_std=0.2), replace(SEARCH, enough=0.3)
+    assert warm.title == early.title == SEARCH.title
+    assert len({SEARCH.values, warm.values, early.values}) == 3
+    assert SEARCH.values == replace(SEARCH, colour=0.0).values

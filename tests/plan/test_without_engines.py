@@ -32,7 +32,7 @@ print(json.dumps(speed.measure(workload, program_only=True, repeats=1)))
 
 def test_a_program_is_measured_where_no_engine_is_installed():
     workload = {
-        "domain": "slider", "program": OBEYS.text, "cost_file": "tests/toy/slider/task.py", "planner_kind": "CEM",
+        "domain": "slider", "program": OBEYS.text, "cost_terms": [[[0], 0.1]], "planner_kind": "CEM",
         "planner": {"samples": 20, "iterations": 2, "elites": 2, "horizon": 3, "replan_every": 3, "init_std": 0.5}, "macros": [],
         "state": [0.0, 0.0], "goal": [0.3, 0.0], "engine_state": [0.0, 0.0], "action_dim": 1,
     }  # fmt: skip

@@ -13,11 +13,13 @@ import pytest
 from paper.made_results import add, share
 from report.made_run import make_run
 
-from visualpatchworld.report.paper import write_paper
+from visualpatchworld.report.overview import write_paper, write_worlds
 from visualpatchworld.report.run_page import write_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium to open pages with")
+
+RESULTS = Path(__file__).parents[2] / "results"
 
 # Put into a copy of the page: what went wrong while it loaded, and what came of its pictures and films.
 LISTEN = """<script>const wrong = [], asked = [];
@@ -99,6 +101,15 @@ def test_the_page_of_the_paper(tmp_path: Path):
     assert all(found["images"])
     assert found["needed"] <= found["width"]
     assert found["widest"] <= 360
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1200, True), (500, False)])
+def test_the_page_of_worlds(tmp_path: Path, width: int, dark: bool):
+    found = opened(write_worlds(RESULTS, tmp_path / "worlds.html").path, width, dark)
+    assert found["wrong"] == found["asked"] == found["console"] == []
+    assert found["needed"] <= found["width"]
+    assert found["widest"] <= 360
+    assert (found["dark"] == "rgb(22, 25, 29)") is dark
 
 
 def test_a_page_that_asks_for_something_would_be_found_out(run_page: Path, tmp_path: Path):

@@ -182,16 +182,21 @@ def _by_name(row: Mapping[str, float], names: Sequence[str]) -> dict[str, float]
     return {names[int(column)]: value for column, value in row.items()}
 
 
-def plan(world: World, program: Path, episodes: int, seed: int, as_json: bool, *, on_true_world: int | None = None) -> None:
+def plan(
+    world: World, program: Path, episodes: int, seed: int, as_json: bool, *, on_true_world: int | None = None, video: Path | None = None
+) -> None:
     """Plan for the return in a world with a program's reward and end."""
-    result = planned(world, program, episodes, seed, on_true_world=on_true_world)
+    result = planned(world, program, episodes, seed, on_true_world=on_true_world, films=video)
     show(result, as_json)
 
 
-def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_world: int | None = None) -> dict[str, Any]:
+def planned(
+    world: World, program: Path, episodes: int, seed: int, *, on_true_world: int | None = None, films: Path | None = None
+) -> dict[str, Any]:
     """The report of planned episodes, beside random and zero actions and the same planner on the true world, on the same starts.
 
-    Unless someone says how many episodes, the true world is planned in for as many as fit into half a minute.
+    Unless someone says how many episodes, the true world is planned in for as many as fit into half a minute. The first episode is
+    filmed where there are pictures.
     """
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.plan.reward import evaluate_return
@@ -199,10 +204,27 @@ def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_wo
 
     keep_compiled(all_cores=True)
     model = Program(read_program(program), program)
+    shown: dict[str, Any] = {}
+    filmed = None
+    if films is not None:
+        from visualpatchworld.report.film import NoPictures, open_filmed
+
+        try:
+            world = filmed = open_filmed(world.name)
+        except NoPictures as error:
+            shown["not_filmed"] = str(error)
     with working("planning") as progress:
 
         def told(number: int, earned: float) -> None:
             progress(f"episode {number + 1} of {episodes} earned {earned:.4g}")
+            if filmed is not None and films is not None and filmed.rolling:
+                from visualpatchworld.report.film import write_world_film
+
+                filmed.rolling = False
+                path = films / f"{folder_name(filmed.name)}-reward-{seed}.mp4"
+                shown["film"] = str(
+                    write_world_film(path, model, filmed.frames, filmed.episode, filmed.field_names, f"return {earned:.4g}", progress)
+                )
 
         def told_of_truth(number: int, earned: float) -> None:
             progress(f"episode {number + 1}, planned in the world itself, earned {earned:.4g}")
@@ -217,7 +239,15 @@ def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_wo
             on_episode=told,
             on_true_episode=told_of_truth,
         )
-    return {"world": world.name, "program": str(program), "program_hash": model.hash, "task": "reward", "seed": seed, **found.report}
+    return {
+        "world": world.name,
+        "program": str(program),
+        "program_hash": model.hash,
+        "task": "reward",
+        "seed": seed,
+        **found.report,
+        **shown,
+    }
 
 
 def plan_to_goal(
@@ -250,7 +280,7 @@ def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: b
     from visualpatchworld.program.program import Program, read_program
     from visualpatchworld.report.check import check
     from visualpatchworld.report.run_page import write_report
-    from visualpatchworld.report.world import CHECK, PLAN
+    from visualpatchworld.report.world import CHECK, FILMS, PLAN
     from visualpatchworld.strict_json import to_json
 
     need("report")  # told before the long work, not after it
@@ -258,18 +288,19 @@ def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: b
     began = time.perf_counter()
     result = induced(world, out, None, BUDGET, 60.0, seed)
     parts = found_parts(result)
-    for earlier in (CHECK, PLAN):
-        (out / earlier).unlink(missing_ok=True)
+    for earlier in (out / CHECK, out / PLAN, *(out / FILMS).glob("*.mp4")):
+        earlier.unlink(missing_ok=True)
     with working("checking") as progress:
         progress("steps that no search has seen")
         names = [field["name"] for field in result["fields"]]
         seen = check(Program(read_program(out / PROGRAM), out / PROGRAM), opened(name), names, seed)
     write_text(out / CHECK, to_json(seen) + "\n")
     if {"reset", "reward"} <= world.powers and result["reward"]["paid"]:
-        result["plan"] = planned(opened(name), out / PROGRAM, episodes, seed, on_true_world=0)
+        result["plan"] = planned(opened(name), out / PROGRAM, episodes, seed, on_true_world=0, films=out / FILMS)
         earned = result["plan"]
         write_text(out / PLAN, to_json(earned, indent=2) + "\n")
         parts.append(f"planned return {earned['return_mean']:.4g} +- {earned['return_std']:.2g}, random {earned['random_return']:.4g}")
+        parts.append(f"film: {earned['film']}" if "film" in earned else earned["not_filmed"])
     with working("writing the page") as progress:
         result["report"] = str(write_report(out, progress).path)
     parts.append(f"report: {result['report']}")

@@ -9,7 +9,7 @@ from rich.table import Table
 from visualpatchworld.cli._options import AsJson
 from visualpatchworld.cli._show import show
 from visualpatchworld.domain import DEFAULT, Domain, find_domains, load_domain
-from visualpatchworld.errors import BadDomain
+from visualpatchworld.errors import VpwError
 
 
 def domains(as_json: AsJson = False) -> None:
@@ -21,8 +21,10 @@ def domains(as_json: AsJson = False) -> None:
     for name in find_domains():
         try:
             rows.append(_row(load_domain(name)))
-        except BadDomain as error:  # one that does not load hides none of the others
+        except VpwError as error:  # one that does not load hides none of the others
             broken[name] = str(error)
+        except Exception as error:  # nor does one that loads and then fails
+            broken[name] = f"The domain '{name}' does not work ({type(error).__name__}: {error})."
     table = Table("domain", "engine", "action", "state", "varies")
     for row in rows:
         state = ", ".join(f"{field['name']} ({field['unit']})" for field in row["state"])

@@ -116,7 +116,7 @@ def plan(
                 raise VpwError("Say with --goal which state is to be reached, as --goal angle=0,speed=0.")
             _any_world.plan_to_goal(_any_world.opened(world), program, goal, episodes or 20, seed, tolerance, budget, as_json)
             return
-        _any_world.plan(_any_world.opened(world), program, episodes or 20, seed, as_json, on_true_world=on_true_world)
+        _any_world.plan(_any_world.opened(world), program, episodes or 20, seed, as_json, on_true_world=on_true_world, video=video)
         return
     episodes = episodes or 50
     keep_compiled(all_cores=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from visualpatchworld.induction.chain_inputs import Input
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.lagrange import RULES, Regression, Steps, Table, Term, all_terms, regress, tabulate
 from visualpatchworld.induction.topology import Topology, other_topologies, usual_topologies
 
@@ -28,16 +28,16 @@ class Ranked(NamedTuple):
     regression: Regression
 
 
-def rank(steps: Steps, angles: Sequence[bool], inputs: Sequence[Input], *, unusual: bool = False, until: float = np.inf) -> list[Ranked]:
+def rank(steps: Steps, angles: Sequence[bool], inputs: Sequence[Input], *, unusual: bool = False, clock: Clock = NO_LIMIT) -> list[Ranked]:
     """Regressions of usual or of unusual topologies, the best first; mirrored angles are tried only where others leave much.
 
-    At the time `until`, by the monotonic clock, what was found counts.
+    When the clock runs out, what was found counts.
     """
     found: list[Ranked] = []
     fits, mirrored, budget = 0, 0, MOST_WORK // len(angles) ** 2
     for topology in other_topologies(angles) if unusual else usual_topologies(angles):
         best = min((each.score for each in found), default=np.inf)
-        if fits > budget or best < EXACT or (found and time.monotonic() > until) or (topology.signs.count(-1) > mirrored and best < GOOD):
+        if fits > budget or best < EXACT or (found and clock.over) or (topology.signs.count(-1) > mirrored and best < GOOD):
             break
         mirrored = topology.signs.count(-1)
         for table in _tables(steps, topology):

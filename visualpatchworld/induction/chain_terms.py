@@ -9,6 +9,7 @@ import numpy as np
 
 from visualpatchworld.induction.chain import Chain, constant_names
 from visualpatchworld.induction.chain_text import chain_rates
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Stretches
 from visualpatchworld.induction.lagrange import Term, all_terms
 from visualpatchworld.induction.motion import assemble
@@ -29,10 +30,11 @@ class Trial:
     stretches: Stretches
     integrator: Integrator
     substeps: int
+    clock: Clock = NO_LIMIT
 
     def settle(self, chain: Chain, rounds: int = 12) -> Settled:
         draft = assemble(self.reading, chain_rates(chain, self.reading), integrator=self.integrator, substeps=self.substeps)
-        return settle(draft.program, draft.free, self.stretches, rounds=rounds)
+        return settle(draft.program, draft.free, self.stretches, rounds=rounds, clock=self.clock)
 
     def moved(self, chain: Chain, settled: Settled) -> Chain:
         names = constant_names(chain, self.reading)
@@ -54,7 +56,7 @@ def drop(chain: Chain, trial: Trial) -> tuple[Chain, Settled, Trial]:
             and term not in needed
             and (_effect(chain, term, name, settled) < LEAST_EFFECT or _certainty(chain, term, name, settled) < WALD)
         ]
-        if not doubtful:
+        if not doubtful or trial.clock.over:
             return chain, settled, trial
         _, worst = min(doubtful)
         fewer = chain.with_values({term: value for term, value in chain.values.items() if term != worst})
@@ -85,7 +87,7 @@ def _absent(chain: Chain, term: Term) -> float:
 def add(chain: Chain, settled: Settled, trial: Trial) -> tuple[Chain, Settled, Trial]:
     """The chain with terms that explain part of what it leaves, one at a time, each tested at zero."""
     rejected: set[Term] = set()
-    while settled.error > LEAST_EFFECT and len(rejected) < TRIES:
+    while settled.error > LEAST_EFFECT and len(rejected) < TRIES and not trial.clock.over:
         absent = [t for t in _possible(chain) if t not in chain.values and t not in rejected]
         wider = chain.with_values({**chain.values, **{t: _absent(chain, t) for t in absent}})
         names = constant_names(wider, trial.reading)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +14,7 @@ from visualpatchworld.induction.chain_rank import FINE, best_topologies, fine, r
 from visualpatchworld.induction.chain_start import chain_of
 from visualpatchworld.induction.chain_terms import Trial, add, drop, tie
 from visualpatchworld.induction.chain_text import chain_rates, describe
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Stretches, cut
 from visualpatchworld.induction.lagrange import Regression, Steps, Term, regress, tabulate
 from visualpatchworld.induction.motion import Rates, assemble
@@ -90,10 +90,10 @@ def propose_chains(
     *,
     usable: Sequence[Bool[np.ndarray, " T"]] | None = None,
     progress: Progress = lambda _: None,
-    seconds: float = np.inf,
+    clock: Clock = NO_LIMIT,
 ) -> list[Rates]:
-    """Planar chains of slides and hinges that explain the steps, best first; empty where there is none to try in about this time."""
-    return [fit.rates for fit in fit_chains(reading, states, actions, usable=usable, progress=progress, seconds=seconds)]
+    """Planar chains of slides and hinges that explain the steps, best first; empty where there is none to try by that time."""
+    return [fit.rates for fit in fit_chains(reading, states, actions, usable=usable, progress=progress, clock=clock)]
 
 
 def fit_chains(
@@ -104,15 +104,14 @@ def fit_chains(
     usable: Sequence[Bool[np.ndarray, " T"]] | None = None,
     progress: Progress = lambda _: None,
     most: int = 2,
-    seconds: float = np.inf,
+    clock: Clock = NO_LIMIT,
 ) -> list[ChainFit]:
     """As `propose_chains`, each with the integrator and the sub-steps that fit best.
 
     Where the best one leaves a minority of steps by far more than the others, those are events, and a search without them is tried.
     """
-    until = time.monotonic() + seconds
-    fits = _fit_chains(reading, states, actions, usable, progress, most, until)
-    if not fits or fits[0].error < CLEAN or time.monotonic() > until:
+    fits = _fit_chains(reading, states, actions, usable, progress, most, clock)
+    if not fits or fits[0].error < CLEAN or clock.over:
         return fits
     usual = _usual_steps(fits[0], reading, states, actions)
     usual = usual if usable is None else [a & b for a, b in zip(usual, usable, strict=True)]
@@ -120,7 +119,7 @@ def fit_chains(
     if not 0.5 < float(np.mean(np.concatenate(usual))) / before < 0.98:
         return fits
     progress("chains without the steps that the best one misses")
-    again = _fit_chains(reading, states, actions, usual, progress, most, until)
+    again = _fit_chains(reading, states, actions, usual, progress, most, clock)
     return again if again and again[0].error < BETTER * fits[0].error else fits
 
 
@@ -145,7 +144,7 @@ def _fit_chains(
     usable: Sequence[Bool[np.ndarray, " T"]] | None,
     progress: Progress,
     most: int,
-    until: float,
+    clock: Clock,
 ) -> list[ChainFit]:
     coordinates = moving_coordinates(reading)
     if not 1 <= len(coordinates) <= MOST_LINKS:
@@ -157,16 +156,16 @@ def _fit_chains(
     progress(f"chains of {len(coordinates)} links")
     angles = [coordinate.angle for coordinate in coordinates]
     inputs, width = plain_inputs(actions), 1
-    found = rank(data.steps(inputs), angles, inputs, until=until)
+    found = rank(data.steps(inputs), angles, inputs, clock=clock)
     # Where that is not it: an action may be a table, noise counts less over several steps, and a topology may be unusual.
     for others, steps in ((table_inputs(actions), 1), (None, WIDE)):
-        if found and found[0].score > FINE and (others is not None or steps == WIDE) and time.monotonic() < until:
-            tried = rank(data.steps(others or inputs, steps), angles, others or inputs, until=until)
+        if found and found[0].score > FINE and (others is not None or steps == WIDE) and not clock.over:
+            tried = rank(data.steps(others or inputs, steps), angles, others or inputs, clock=clock)
             if tried and tried[0].score < (0.5 if others else 1.0) * found[0].score:
                 inputs, width, found = others or inputs, steps, tried
-    if not fine(found) and time.monotonic() < until:
+    if not fine(found) and not clock.over:
         progress("unusual chains")
-        found = sorted([*found, *rank(data.steps(inputs, width), angles, inputs, unusual=True, until=until)], key=lambda each: each.score)
+        found = sorted([*found, *rank(data.steps(inputs, width), angles, inputs, unusual=True, clock=clock)], key=lambda each: each.score)
     ranking = best_topologies(found)
     if ranking and (step := _short_step(data.steps(inputs, width), ranking[0])) != reading.dt:
         reading = replace(reading, dt=step)
@@ -174,9 +173,9 @@ def _fit_chains(
         ranking = [_again(data.steps(inputs, width), regression) for regression in ranking]
     fits = []
     for regression in ranking[:most]:
-        if regression.error < HOPELESS and (not fits or time.monotonic() < until):
+        if regression.error < HOPELESS and (not fits or not clock.over):
             progress(f"chain: {regression.topology.text}")
-            fits.append(_fit(data, inputs, regression, width))
+            fits.append(_fit(data, inputs, regression, width, clock))
     return sorted(fits, key=lambda fit: fit.error)
 
 
@@ -215,12 +214,12 @@ def velocity_mixing(reading: Reading, states: Sequence[Float[np.ndarray, "T+1 S"
     return (whole if regular and np.any(summed < 0.3 * own) else np.eye(len(places))) * scales
 
 
-def _fit(data: _Data, inputs: Sequence[Input], regression: Regression, width: int) -> ChainFit:
+def _fit(data: _Data, inputs: Sequence[Input], regression: Regression, width: int, clock: Clock) -> ChainFit:
     steps, reading = data.steps(inputs), data.reading
     first = chain_of(thin(data.steps(inputs, width), regression), data.mixing, inputs)
     stretches, few = data.stretches(1, SETTLED_STRETCHES), data.stretches(1, SETTLED_STRETCHES // 2)
     ways = _integrators(reading, steps)
-    trial, chain = _integrated(Trial(reading, few, *ways[0]), first, ways)
+    trial, chain = _integrated(Trial(reading, few, *ways[0], clock), first, ways)
     trial = replace(trial, stretches=stretches)
     error = trial.settle(chain).error
     if error > NOISY:
@@ -245,7 +244,7 @@ def _integrated(trial: Trial, chain: Chain, ways: Sequence[tuple[Integrator, int
     """The integrator and the sub-steps under which the chain explains most, and the chain settled under them."""
     first = trial.settle(chain, rounds=4)
     best = max(first.error, ENOUGH), len(chain.values), trial, trial.moved(chain, first)
-    for integrator, substeps in ways:
+    for integrator, substeps in ways if not trial.clock.over else ():
         for each in _dampings(chain, integrator, trial.reading.dt / substeps):
             tried = replace(trial, integrator=integrator, substeps=substeps)
             if each is chain and (integrator, substeps) == (trial.integrator, trial.substeps):

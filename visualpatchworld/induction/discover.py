@@ -14,12 +14,14 @@ from visualpatchworld import __version__
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.induction.between import Between, input_between
 from visualpatchworld.induction.chains import propose_chains
-from visualpatchworld.induction.draft import cut, normalised_errors, predict
+from visualpatchworld.induction.clock import Clock
+from visualpatchworld.induction.draft import cut, normalised_errors
 from visualpatchworld.induction.ends import Ends, find_ends
 from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.inside import Inside
 from visualpatchworld.induction.long_look import long_look
+from visualpatchworld.induction.march import predicted
 from visualpatchworld.induction.motion import number_line, source_of
 from visualpatchworld.induction.reading import Integrator, Reading, table
 from visualpatchworld.induction.reward import Reward, find_reward
@@ -35,11 +37,15 @@ from visualpatchworld.world.world import World
 BUDGET = 2000  # environment steps in all
 FIRST_SHARE = 0.5  # of the budget, for varied random actions; the rest goes where those did not
 FIRST_SECONDS = 0.6  # of those that are left, for a search; the rest for experiments
+LONG_LOOK_SECONDS = 0.8  # of those that are left then, for long looks at a log
+RULES_SECONDS = 0.5  # of those that are left then, for reward and end
+WRITING = 2.0  # seconds to judge and to write what was found
 HORIZONS = (1, 5, 25)
 LONG = 1000  # steps of a log that laws are compared over, where none is exact
 FAR_OFF = 1e3  # of a field's spread: nothing counts as worse than this
 FAILS = 0.15  # of the spread of motion: what is off by more on new episodes explains nothing
 RUN_AWAY = 1.0  # of a field's spread: whoever is further off would do better by standing still
+MOST_LAWS = 12  # that are listed by name
 BETTER = 0.9  # of the error of the law that single steps gave: less gain is not worth another law
 UNNAMED = re.compile(r"o\d+")  # a field that the world itself has no name for
 
@@ -74,7 +80,9 @@ class Discovery:
     def __str__(self) -> str:
         """The verdict, the laws, the errors, and what is known of reward and end, a line each."""
         lines = [f"{self.world}: {self.verdict} ({self.why.rstrip('.')})"]
-        lines += [f"  {law} of {', '.join(bodies)}" for law, bodies in self.found.draft.laws]
+        laws = self.found.draft.laws
+        lines += [f"  {law} of {', '.join(bodies)}" for law, bodies in laws[:MOST_LAWS]]
+        lines += [f"  and {len(laws) - MOST_LAWS} further terms"] if len(laws) > MOST_LAWS else []
         lines += [f"  normalised error after {h} steps, held out: median {row['median']:.2g}" for h, row in self.errors.items()]
         lines += [f"  reward: {self.reward.why}", f"  end: {self.ends.why}"]
         return "\n".join(lines)
@@ -96,7 +104,7 @@ def discover(
 
     Of a log it is asked whether inputs are held between its rows or on their way to the next one, unless they are told to be held.
     """
-    began = time.perf_counter()
+    began, clock = time.perf_counter(), Clock.of(seconds - WRITING)
     rng = np.random.default_rng(seed)
     can_act = "reset" in world.powers
     progress("collecting")
@@ -113,16 +121,13 @@ def discover(
     data, kept_aside = hold_out(data)
     reading = read_fields(data, world.action_space, given_names(world), world.dt, fields)
 
-    def left(least: float) -> float:
-        return max(seconds - (time.perf_counter() - began), least * seconds)
-
     def search(trajectories: Sequence[Trajectory]) -> Found:
         return search_dynamics(
             trajectories,
             world.action_space,
             reading=reading,
             chains=propose_chains,
-            seconds=FIRST_SECONDS * left(0.2),
+            seconds=FIRST_SECONDS * max(clock.left, 0.0),
             progress=progress,
         )
 
@@ -133,13 +138,14 @@ def discover(
     # Single steps that noise explains may hide a loss that only shows after many.
     if not can_act and (found.verdict != "explained" or found.evidence[0].experience.noisy):
         progress("looking at long stretches of the log")
-        found = _at_length(found, data, kept_aside, world, left(0.3), progress)
+        found = _at_length(found, data, kept_aside, world, clock.part(LONG_LOOK_SECONDS), progress)
     progress("finding reward and end")
     steps = transitions(found.reading, [*data, *kept_aside])
-    reward, ends = find_reward(found.reading, world.action_space, steps), find_ends(found.reading, steps)
+    rules = clock.part(RULES_SECONDS)
+    reward, ends = find_reward(found.reading, world.action_space, steps, rules), find_ends(found.reading, steps)
     known = Known(found, reward, ends, tuple(data), tuple(kept_aside))
     if can_act:
-        experiments = Experiments(world, search, written, budget=budget, seed=seed, until=began + seconds, progress=progress)
+        experiments = Experiments(world, search, written, budget=budget, seed=seed, clock=clock, progress=progress)
         known = experiments.run(known, visited)
     errors = _errors(known.found, known.aside)
     known = replace(known, found=_held_to(known.found, errors))
@@ -153,15 +159,16 @@ def given_names(world: World) -> tuple[str, ...] | None:
     return None if all(UNNAMED.fullmatch(name) for name in world.field_names) else world.field_names
 
 
-def _at_length(found: Found, data, kept_aside: Sequence[Trajectory], world: World, seconds: float, progress: Progress) -> Found:
+def _at_length(found: Found, data, kept_aside: Sequence[Trajectory], world: World, clock: Clock, progress: Progress) -> Found:
     """What was found, or the law that long stretches of the log ask for, whichever goes wrong later on what was kept aside."""
     longest = max((len(trajectory) for trajectory in kept_aside), default=0)
     if longest < 2 * HORIZONS[-1]:
         return found
     readings = _second_order(found.reading)
     best, error = found, BETTER * _mean_error(_errors_at_length(found, kept_aside, longest))
-    for reading in readings:
-        look = long_look(reading, data, world.action_space, seconds=seconds / len(readings), progress=progress)
+    for number, reading in enumerate(readings):
+        share = clock.part(1 / (len(readings) - number))
+        look = long_look(reading, data, world.action_space, clock=share, progress=progress) if not share.over else None
         if look is None:
             continue
         left = ", ".join(f"{value:.2g} of {name}" for name, value in look.left.items())
@@ -209,7 +216,7 @@ def _errors_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: i
     # Half of the longest stretch: of a single one nothing would tell what is usual.
     for horizon in sorted({HORIZONS[-1], min(LONG, max(longest // 2, HORIZONS[-1]))}):
         stretches = cut(states, acted, horizon)
-        off = (predict(found.draft.program, stretches)[:, -1] - stretches.truths[:, -1])[:, columns] / spread
+        off = (predicted(found.draft.program, stretches)[:, -1] - stretches.truths[:, -1])[:, columns] / spread
         errors[horizon] = float(np.sqrt(np.mean(np.minimum(np.where(np.isfinite(off), np.abs(off), FAR_OFF), FAR_OFF) ** 2)))
     return errors
 
@@ -222,7 +229,7 @@ def _off(found: Found, data: Sequence[Trajectory], horizon: int) -> np.ndarray:
     stretches = cut(states, [trajectory.actions[first:] for trajectory in pieces], horizon) if pieces else None
     if stretches is None or not len(stretches.starts):
         return np.zeros(0)
-    given = predict(found.draft.program, stretches)
+    given = predicted(found.draft.program, stretches)
     return normalised_errors(given[..., :width], stretches.truths[..., :width], stretches.starts[:, :width])
 
 
@@ -264,16 +271,21 @@ def write(world: World, found: Found, reward: Reward, ends: Ends, inside: Inside
 
 
 def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]]) -> str:
-    laws = ", ".join(f"{law} ({', '.join(bodies)})" for law, bodies in dict.fromkeys(found.draft.laws))
-    lines = [f"{world.name}: {laws or found.draft.name}.", ""]
-    if found.draft.empirical or found.verdict == "unexplained":
-        lines += ["EMPIRICAL: no law explains this world; what follows is the best sum of terms, and may be wrong anywhere.", ""]
+    laws = [f"{law} ({', '.join(bodies)})" for law, bodies in dict.fromkeys(found.draft.laws)]
+    more = f" and {len(laws) - MOST_LAWS} further terms" if len(laws) > MOST_LAWS else ""
+    lines = [f"{world.name}: {', '.join(laws[:MOST_LAWS]) or found.draft.name}{more}.", ""]
+    if found.verdict == "unexplained":
+        lines += ["EMPIRICAL: no law explains this world; what follows is the best that was found, and may be wrong anywhere.", ""]
+    elif found.draft.empirical:
+        lines += ["EMPIRICAL: a sum of terms that was fitted, no law; trust it among states like those that were seen alone.", ""]
     lines.append(f"Verdict: {found.verdict}; {found.why.rstrip('.')}.")
     if errors:
         medians = ", ".join(f"{row['median']:.2g} after {horizon}" for horizon, row in errors.items())
         lines.append(f"Held-out error (median, of each field's spread of change): {medians} steps.")
     if any(name.endswith("_next") for name in world.action_space.names):
         lines.append(f"Inputs are on their way between rows: an action is ({', '.join(world.action_space.names)}).")
+    for k, labels in enumerate(world.labels if isinstance(world, LogWorld) else ()):
+        lines.append(f"action[{k}] is {', '.join(f'{i} for {label}' for i, label in enumerate(labels))}.")
     seen = f"{world.env_steps} steps of the world" if world.env_steps else "a log"
     lines.append(f"Found from {seen} by visualpatchworld {__version__}.")
     return "\n".join(lines) + "\n"

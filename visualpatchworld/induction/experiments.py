@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
 
+from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.ends import Ends, find_ends, tests
 from visualpatchworld.induction.experience import experience
 from visualpatchworld.induction.explore import MOST_STEPS, Extremes, acting, extreme_actions, pumping_policies
@@ -25,7 +25,7 @@ from visualpatchworld.induction.verdict import judge, open_rows
 from visualpatchworld.plan.candidates import ReturnPlanner
 from visualpatchworld.plan.reward import rehearse
 from visualpatchworld.program.program import Program
-from visualpatchworld.world.collect import record, replay
+from visualpatchworld.world.collect import collect, record, replay
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import World
 
@@ -36,6 +36,9 @@ LEAST_OPEN = 2  # unforeseen steps that a limit is searched for
 MANY_OPEN = 0.02  # of the steps: more that stay unforeseen ask for another law
 SECONDS_TO_SEARCH = 15.0
 SECONDS_TO_REHEARSE = 12.0
+SECONDS_TO_EXPLORE = 3.0
+MANY_CONSTANTS = 30  # of a program that explains little: no plan is made with more
+LIMITS_SHARE = 0.5  # of the time that is left, for limits that new steps ask for
 REHEARSALS = 3
 REHEARSER = ReturnPlanner(horizon=40, samples=96, rounds=3, execute=4, elites=16)
 STEER = 0.1  # what going as far as ever is worth beside going on at all
@@ -74,21 +77,17 @@ class Experiments:
         *,
         budget: int,
         seed: int,
-        until: float,
+        clock: Clock,
         progress: Callable[[str], None],
     ):
         self.world, self.search, self.write = world, search, write
-        self.budget, self.seed, self.until, self.progress = budget, seed, until, progress
+        self.budget, self.seed, self.clock, self.progress = budget, seed, clock, progress
         self.rng = np.random.default_rng(seed)
 
     @property
     def room(self) -> int:
-        """Steps that an episode may still take."""
-        return min(self.budget - self.world.env_steps, MOST_STEPS, self.world.time_limit or MOST_STEPS)
-
-    @property
-    def seconds_left(self) -> float:
-        return self.until - time.perf_counter()
+        """Steps that an episode may still take; none once time is up."""
+        return 0 if self.clock.over else min(self.budget - self.world.env_steps, MOST_STEPS, self.world.time_limit or MOST_STEPS)
 
     def run(self, known: Known, visited: Sequence[np.ndarray]) -> Known:
         """All experiments in turn; each begins with what the one before it taught."""
@@ -98,11 +97,11 @@ class Experiments:
         fresh, fresh_aside = hold_out(list(self._explored(known)))
         known = self._learned(known, fresh, fresh_aside)
         for number in range(REHEARSALS):
-            if known.reward.kind == "none" or self.room < FEWEST or self.seconds_left < SECONDS_TO_REHEARSE:
+            if known.reward.kind == "none" or _wide_guess(known.found) or self.room < FEWEST or self.clock.left < SECONDS_TO_REHEARSE:
                 break
             self.progress("rehearsing the plan")
             program = self.write(known)
-            played = rehearse(self.world, program, REHEARSER, self.seed + number, self.room)
+            played = rehearse(self.world, program, REHEARSER, self.seed + number, self.room, lambda: self.clock.over)
             as_foreseen = foreseen(known, played)
             known = self._learned(known, [played])
             if as_foreseen:
@@ -115,10 +114,9 @@ class Experiments:
         places = find_places(self.world, reading, visited)
         if places is None:
             return known
-        lawful = known.found.verdict != "unexplained" and not known.found.draft.empirical
         steps, most = known.steps, round(PROBE_SHARE * (self.budget - self.world.env_steps))
-        program = known.found.draft.program if lawful else None
-        probe = Probe(places, program, open_rows(known.found.evidence[0]).tolerance, steps, most, self.rng)
+        program = known.found.draft.program if _lawful(known.found) else None
+        probe = Probe(places, program, open_rows(known.found.evidence[0]).tolerance, steps, most, self.rng, self.clock)
         edges = probe.rays()
         probe.run_into(edges, extreme_actions(self.world.action_space))
         for happened in (steps.ended, _paid_otherwise(steps)):
@@ -136,7 +134,11 @@ class Experiments:
                 break
             first = world.action_space.sample(self.rng)
             yield record(world, world.reset(self.seed + world.env_steps), acting(policy, reading, first), self.room)
-        if self.room < FEWEST:
+        if _wide_guess(known.found):
+            # Plans with a long sum that explains little lead nowhere on purpose, and take long to compile.
+            yield from collect(world, max(self.room, 0), self.rng)
+            return
+        if self.room < FEWEST or self.clock.left < SECONDS_TO_EXPLORE:
             return
         planned = world.env_steps + (self.budget - world.env_steps) // 2
         if "place" not in world.powers:
@@ -152,19 +154,20 @@ class Experiments:
         steps, text = known.steps, self.write(replace(known, reward=NO_REWARD)).text
         for c in known.found.reading.coordinates:
             for side in () if c.angle else (1, -1):
-                if self.room < FEWEST or self.world.env_steps >= until or self.seconds_left < SECONDS_TO_REHEARSE:
+                if self.room < FEWEST or self.world.env_steps >= until or self.clock.left < SECONDS_TO_REHEARSE:
                     return
                 reach = float(np.abs(steps.before[:, steps.names.index(c.name)]).max()) or 1.0
                 aim = replace(NO_REWARD, expression=f"1.0 + {side * STEER / reach!r} * next_state.{c.name}")
-                yield rehearse(self.world, Program(f"{text}\n\n{aim.function()}\n"), REHEARSER, self.seed + (side > 0), self.room)
+                program = Program(f"{text}\n\n{aim.function()}\n")
+                yield rehearse(self.world, program, REHEARSER, self.seed + (side > 0), self.room, lambda: self.clock.over)
 
     def _learned(self, known: Known, fresh: Sequence[Trajectory], aside: Sequence[Trajectory] = ()) -> Known:
         """What is known after more was seen: limits anew where steps were unforeseen, another law where that does not do, and the rules."""
         known = replace(known, data=(*known.data, *fresh), aside=(*known.aside, *aside))
-        found = self._lawful(known)
-        return with_rules(replace(known, found=found), self.world)
+        found = self._searched(known)
+        return with_rules(replace(known, found=found), self.world, self.clock)
 
-    def _lawful(self, known: Known) -> Found:
+    def _searched(self, known: Known) -> Found:
         found = known.found
         rows = _rows(known)
         if len(rows.before) == 0 or unforeseen(found, rows).sum() < LEAST_OPEN:
@@ -172,13 +175,15 @@ class Experiments:
         best = found.evidence[0]
         data = experience(best.reading, [t for t in known.data if len(t) >= 2], found.memory)
         looks = [t for t in known.looks if len(t)]
-        again = with_limits(best, data, _rows(replace(known, data=(), looks=tuple(looks))) if looks else None)
+        again = with_limits(
+            best, data, _rows(replace(known, data=(), looks=tuple(looks))) if looks else None, self.clock.part(LIMITS_SHARE)
+        )
         evidence = (again, *found.evidence[1:])
         verdict, why = judge(evidence)
         option = replace(found, draft=again.draft, evidence=evidence, verdict=verdict, why=why)
         if unforeseen(option, rows).sum() <= unforeseen(found, rows).sum():
             found = option
-        if unforeseen(found, rows).mean() > MANY_OPEN and self.seconds_left > SECONDS_TO_SEARCH:
+        if unforeseen(found, rows).mean() > MANY_OPEN and self.clock.left > SECONDS_TO_SEARCH:
             self.progress("searching again with what was seen since")
             other = self.search(known.data)
             if unforeseen(other, rows).sum() < unforeseen(found, rows).sum():
@@ -186,14 +191,21 @@ class Experiments:
         return found
 
 
-def with_rules(known: Known, world: World) -> Known:
+def _wide_guess(found: Found) -> bool:
+    return not _lawful(found) and len(found.draft.free) > MANY_CONSTANTS
+
+
+def _lawful(found: Found) -> bool:
+    return found.verdict != "unexplained" and not found.draft.empirical
+
+
+def with_rules(known: Known, world: World, clock: Clock) -> Known:
     """Reward and end anew from all that was seen; a reward that still holds stays."""
     steps = known.steps
     ends = find_ends(known.found.reading, steps)
-    reward = known.reward if holds(known.reward, steps) else find_reward(known.found.reading, world.action_space, steps)
-    lawful = known.found.verdict != "unexplained" and not known.found.draft.empirical
+    reward = known.reward if holds(known.reward, steps) else find_reward(known.found.reading, world.action_space, steps, clock)
     alone = replace(known, data=(*known.data, *known.aside))
-    inside = find_inside(known.found.reading, steps, unforeseen(known.found, _rows(alone))) if lawful else Inside()
+    inside = find_inside(known.found.reading, steps, unforeseen(known.found, _rows(alone))) if _lawful(known.found) else Inside()
     return replace(known, reward=reward, ends=ends, inside=inside)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.optimize import least_squares
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.sparse import sparsest, stepwise
 from visualpatchworld.laws.shaping import bell, dome, tail
 
@@ -59,7 +60,12 @@ def number(value: float) -> str:
     return repr(float(f"{value:.9g}"))
 
 
-def find_factors(values: Mapping[str, Float[np.ndarray, " N"]], target: Float[np.ndarray, " N"], judged: Bool[np.ndarray, " N"]) -> Found:
+def find_factors(
+    values: Mapping[str, Float[np.ndarray, " N"]],
+    target: Float[np.ndarray, " N"],
+    judged: Bool[np.ndarray, " N"],
+    clock: Clock = NO_LIMIT,
+) -> Found:
     """Factors are added one at a time from a grid of shapes and widths, each tried anew beside the others, and then fitted together."""
     grid = []
     for atom, z in values.items():
@@ -73,6 +79,8 @@ def find_factors(values: Mapping[str, Float[np.ndarray, " N"]], target: Float[np
     chosen: list[int] = []
     best, scale, left = [], 1.0, np.inf
     for _ in range(MOST_FACTORS):
+        if best and clock.over:
+            break
         chosen.append(_best_factor(logs, chosen, wanted))
         for _ in range(3):
             for i in range(len(chosen)):
@@ -83,7 +91,7 @@ def find_factors(values: Mapping[str, Float[np.ndarray, " N"]], target: Float[np
         best, scale, left = factors, new_scale, now
         if left <= EXACT:
             break
-    for factor in list(best):
+    for factor in list(best) if not clock.over else ():
         fewer = [other for other in best if other is not factor]
         if fewer:
             shorter, new_scale = _fitted(fewer, values, target, judged)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Draft
 from visualpatchworld.induction.inputs import Delay, drives
 from visualpatchworld.induction.library import library
@@ -40,6 +40,7 @@ ENOUGH = 0.05  # of the response that a first regression may leave
 WORTH = 0.97  # of what windows leave that were not fitted to: no term is taken or kept for less
 TURNS = 0.8  # rad: a range in which a sine can be told from a straight line
 POOL = 8
+SECONDS_TO_COMPILE = 2.0  # which a further length of windows takes at least
 SINGLES = 3  # candidates that are tried alone
 PAIRED = 4  # candidates that are tried two by two
 
@@ -90,11 +91,10 @@ def long_look(
     space: ActionSpace,
     *,
     integrator: Integrator | None = None,
-    seconds: float = 60.0,
+    clock: Clock = NO_LIMIT,
     progress: Callable[[str], None] = lambda text: None,
 ) -> LongLook | None:
     """The sum of terms that explains long windows of these trajectories; None where there is none to begin with."""
-    until = time.monotonic() + seconds
     states = [reading.states(t) for t in trajectories]
     actions = [t.actions for t in trajectories]
     if reading.hidden:
@@ -123,18 +123,18 @@ def long_look(
         windows = _cut(states, actions, length)
         if windows.held.all() or not windows.held.any():
             break
-        look = _Look(reading, candidates, units, windows, seen)
+        look = _Look(reading, candidates, units, windows, seen, clock)
         trial = look.fit(factors, taken, windows.first)
         if trial is None:
             break
         fit = trial
-        while time.monotonic() < until:
+        while not clock.over:
             fuller = look.fuller(fit)
             if fuller is None:
                 break
             fit = fuller
             progress(f"{length} steps, {fit.score:.3g} left: {', '.join(candidates[k][1].code for k in fit.taken)}")
-        while time.monotonic() < until:
+        while not clock.over:
             leaner = look.leaner(fit)
             if leaner is None:
                 break
@@ -142,7 +142,7 @@ def long_look(
         factors, taken = fit.factors, fit.taken
         history.append(f"{length} steps: {', '.join(candidates[k][1].code for k in taken)} leave {fit.score:.3g}")
         progress(history[-1])
-        if time.monotonic() > until:
+        if clock.left < SECONDS_TO_COMPILE:
             break
     if fit is None:
         return None
@@ -226,8 +226,8 @@ def _cut(states, actions, length: int) -> _Windows:
 class _Look:
     """One length of windows: the program with all candidates, compiled once, and fits with some of them taken."""
 
-    def __init__(self, reading: Reading, candidates, units, windows: _Windows, seen):
-        self.windows, self.seen, self.units = windows, seen, units
+    def __init__(self, reading: Reading, candidates, units, windows: _Windows, seen, clock: Clock):
+        self.windows, self.seen, self.units, self.clock = windows, seen, units, clock
         everything = _rates(reading, candidates, np.ones(len(candidates)), range(len(candidates)))
         draft = assemble(reading, everything)
         names = draft.free
@@ -261,7 +261,9 @@ class _Look:
             level = self._level(left, learn)
             spread = np.zeros(len(factors))
             gains = np.zeros(len(factors))
-            for _ in range(rounds):
+            for turn in range(rounds):
+                if turn and self.clock.over:
+                    break
                 by_factor, by_start = (np.nan_to_num(np.asarray(part)) for part in self._slopes(factors, starts))
                 jf, js = by_factor[:, :, self.seen] / level[:, None], by_start[:, :, self.seen] / level[:, None]
                 r = left / level
@@ -299,7 +301,7 @@ class _Look:
         """The fit with one further candidate of those that promise most, or with two where only both together serve held-out windows."""
         promising = [int(k) for k in np.argsort(fit.gains)[::-1] if fit.gains[k] > 0]
         for options in ([(k,) for k in promising[:SINGLES]], list(itertools.combinations(promising[:PAIRED], 2))):
-            trials = [self.fit(fit.factors, (*fit.taken, *option), fit.starts) for option in options]
+            trials = [self.fit(fit.factors, (*fit.taken, *option), fit.starts) for option in options if not self.clock.over]
             serving = [trial for trial in trials if trial is not None and trial.serves(fit)]
             if serving:
                 return min(serving, key=lambda trial: trial.score)
@@ -309,6 +311,8 @@ class _Look:
         """The fit without a term that held-out windows do not miss."""
         weakest = sorted(fit.taken, key=lambda k: abs(fit.factors[k]) / max(fit.spread[k], 1e-300))
         for k in weakest[:-1]:
+            if self.clock.over:
+                break
             trial = self.fit(fit.factors, [j for j in fit.taken if j != k], fit.starts)
             if trial is not None and not fit.serves(trial):
                 return trial

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,15 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.optimize import least_squares
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import WORST, Draft, Stretches, motion_scales, predict
 from visualpatchworld.program.program import Program
 
 NUDGE = 1e-6  # relative, for slopes
+
+
+class _Late(Exception):
+    """The clock ran out within a fit; the best place so far counts."""
 
 
 def march(
@@ -65,13 +71,14 @@ def polish(
     extra: tuple[str, ...] = (),
     evaluations: int = 25,
     robust: bool = True,
+    clock: Clock = NO_LIMIT,
 ) -> Draft:
     """The draft with its free constants (and `extra` ones) moved to where short rollouts stay closest; slopes by differences.
 
     `usable` says per stretch and field whether it counts; residuals are in units of each field's typical motion.
     """
     names = (*draft.free, *(name for name in extra if name in draft.program.constants))
-    if not names or not len(stretches.starts):
+    if not names or not len(stretches.starts) or clock.over:
         return draft
     scales = motion_scales(stretches)
     first = np.array([float(draft.program.constants[name]) for name in names])
@@ -86,6 +93,8 @@ def polish(
     def slopes(place: np.ndarray) -> np.ndarray:
         sides = []
         for k in range(len(place)):
+            if clock.over:
+                raise _Late
             nudge = np.zeros(len(place))
             nudge[k] = NUDGE * max(abs(place[k]), 1e-3)
             sides.append((residuals(place + nudge) - residuals(place - nudge)) / (2 * nudge[k]))
@@ -96,28 +105,54 @@ def polish(
     for _ in range(2 if robust else 1):
         sizes = np.abs(left)
         typical = max(3 * float(np.median(sizes[sizes > 0])) if (sizes > 0).any() else 1.0, 1e-10)
-        place = least_squares(
-            residuals,
-            place,
-            jac=slopes,  # pyright: ignore[reportArgumentType]
-            loss="soft_l1" if robust else "linear",
-            f_scale=typical,
-            x_scale="jac",
-            max_nfev=evaluations,
-            xtol=1e-14,
-            ftol=1e-14,
-            gtol=1e-14,
-        ).x
-        left = residuals(place)
-    slope = slopes(place)
+        kept = _Best(residuals, typical, clock)
+        with suppress(_Late):
+            least_squares(
+                kept,
+                place,
+                jac=slopes,  # pyright: ignore[reportArgumentType]
+                loss="soft_l1" if robust else "linear",
+                f_scale=typical,
+                x_scale="jac",
+                max_nfev=evaluations,
+                xtol=1e-14,
+                ftol=1e-14,
+                gtol=1e-14,
+            )
+        if kept.place is None:
+            break
+        place, left = kept.place, kept.left
+    values = {name: float(f"{value:.12g}") for name, value in zip(names, place * unit, strict=True)}
+    moved = replace(draft, program=draft.program.edited(values))
+    try:
+        slope = slopes(place)
+    except _Late:
+        return moved
     size = max(float(np.median(np.abs(left[left != 0]))) if (left != 0).any() else 0.0, 1e-15)
     inside = (np.abs(left) <= 6 * size) & (weight.ravel() > 0)
     noise = float(np.sqrt(np.mean(left[inside] ** 2))) if inside.any() else 0.0
     covariance = np.linalg.pinv(slope[inside].T @ slope[inside]) * noise**2
     spread = np.sqrt(np.maximum(np.diag(covariance), 0)) * unit
-    values = {name: float(f"{value:.12g}") for name, value in zip(names, place * unit, strict=True)}
     errors = {name: float(e) for name, e in zip(names, spread, strict=True) if name in draft.free}
-    return replace(draft, program=draft.program.edited(values), stderr=errors)
+    return replace(moved, stderr=errors)
+
+
+class _Best:
+    """Residuals that remember where the least was left, large ones counting less: an optimiser that is stopped says nothing."""
+
+    def __init__(self, residuals: Callable[[np.ndarray], np.ndarray], typical: float, clock: Clock):
+        self.residuals, self.typical, self.clock = residuals, typical, clock
+        self.place: np.ndarray | None = None
+        self.left, self.cost = np.zeros(0), np.inf
+
+    def __call__(self, place: np.ndarray) -> np.ndarray:
+        if self.clock.over:
+            raise _Late
+        left = self.residuals(place)
+        cost = float(np.sum(np.sqrt(1 + (left / self.typical) ** 2)))
+        if cost < self.cost or self.place is None:
+            self.place, self.left, self.cost = place.copy(), left, cost
+        return left
 
 
 def steps_of(before: Float[np.ndarray, "N S"], after: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N A"]) -> Stretches:

@@ -14,6 +14,10 @@ from visualpatchworld.induction.reading import Coordinate, Integrator, Reading
 from visualpatchworld.program.program import Program
 
 DIGITS = 10  # of a constant in the text
+ROUNDING = 1e-11  # of a constant: a smaller standard error is that of arithmetic, not of data
+WIDTH = 136  # letters of a line, beside its indent
+LONG_CHANGE = 60  # letters of a rate that stands on a line of its own
+SHORT_ENTRY = 40  # letters of an entry of a list that may stand beside others
 
 Phase = Literal["force", "velocity", "coordinate"]
 
@@ -145,19 +149,25 @@ def source_of(function: Callable[..., Any]) -> str:
 
 def number_line(number: Number) -> str:
     """A constant as it stands in the program, with unit, standard error and meaning behind it."""
-    spread = "" if number.stderr is None else f"+- {number.stderr:.1g}"
+    told = number.stderr is not None and number.stderr > ROUNDING * abs(float(number.value))
+    spread = f"+- {number.stderr:.1g}" if told else ""
     comment = "  ".join(part for part in (number.unit, spread, number.doc) if part)
     return f"{number.name} = {_text(number.value)}" + (f"  # {comment}" if comment else "")
 
 
 def summands(text: str) -> list[str]:
     """The parts of a sum; a plus within brackets does not part them."""
+    return _parted(text, " + ")
+
+
+def _parted(text: str, mark: str) -> list[str]:
+    """The parts between marks that stand outside of all brackets."""
     parts, depth, first = [], 0, 0
     for k, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0 and text[k : k + 3] == " + ":
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and text.startswith(mark, k):
             parts.append(text[first:k])
-            first = k + 3
+            first = k + len(mark)
     return [*parts, text[first:]]
 
 
@@ -176,16 +186,17 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
     updated = [*(c.name for c in moving), *(c.velocity for c in moving if c.velocity), *plain]
     blocks, lines = [], []
     if integrator == "rk4":
-        given = (
-            [_speed(rates, c, "state.") for c in moving] + [changes[c.velocity] for c in moving if c.velocity] + [changes[n] for n in plain]
-        )
-        body = [*rates.lines, f"return ({', '.join(given)},)"]
+        speeds = [_speed(rates, c, "state.") for c in moving]
+        sums = {of: changes[of] for of in (*(c.velocity for c in moving if c.velocity), *plain)}
+        long = [f"{of}_rate = {change}" for of, change in sums.items() if len(change) > LONG_CHANGE]
+        given = [f"{of}_rate" if len(change) > LONG_CHANGE else change for of, change in sums.items()]
+        body = [*rates.lines, *long, f"return ({', '.join([*speeds, *given])},)"]
         blocks.append("\n".join(["def rates(state, action):", '    """How fast each field changes."""', *_indented(body)]))
         shift = ", ".join(f"{field}=state.{field} + time * slope[{i}]" for i, field in enumerate(updated))
         nudge = [
             "def nudged(state, slope, time):",
             '    """The state after a time of even change."""',
-            f"    return state._replace({shift})",
+            *_indented([f"return state._replace({shift})"]),
         ]
         blocks.append("\n".join(nudge))
         lines += ["k1 = rates(state, action)", "k2 = rates(nudged(state, k1, DT / 2), action)"]
@@ -250,4 +261,46 @@ def _speed(rates: Rates, coordinate: Coordinate, early: str, *, whole: bool = Fa
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
-    return [f"    {line}" if line else "" for line in lines]
+    return [f"    {part}" if part else "" for line in lines for part in _wrapped(line)]
+
+
+def _wrapped(line: str) -> list[str]:
+    """A line, or where it is long its last brackets opened: entries of a list, or summands, on lines of their own."""
+    if len(line) <= WIDTH:
+        return [line]
+    first = _last_bracket(line)
+    name, equals, value = line.partition(" = ")
+    if first is None or len(_parted(line[first + 1 : -1], ", ")) + len(summands(line[first + 1 : -1])) == 2:
+        return _wrapped(f"{name} = ({value})") if equals and len(summands(value)) > 1 else [line]
+    inner = line[first + 1 : -1]
+    entries = [entry for entry in _parted(inner, ", ") if entry]
+    if len(entries) > 1:
+        parts = _packed([f"{entry.rstrip(',')}," for entry in entries])
+    else:
+        parts = [part if k == 0 else f"+ {part}" for k, part in enumerate(summands(inner))]
+        if len(parts) == 1:
+            return [line]
+    return [line[: first + 1], *_indented(parts), line[-1]]
+
+
+def _last_bracket(line: str) -> int | None:
+    """Where the bracket opens that closes at the end of a line."""
+    if not line.endswith(")"):
+        return None
+    depth = 0
+    for k in range(len(line) - 1, -1, -1):
+        depth += (line[k] == ")") - (line[k] == "(")
+        if depth == 0:
+            return k
+    return None
+
+
+def _packed(parts: Sequence[str]) -> list[str]:
+    """Short parts beside each other, as many as a line takes; long ones alone."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(part) < SHORT_ENTRY and len(lines[-1]) + len(part) < WIDTH - 4:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(part)
+    return lines

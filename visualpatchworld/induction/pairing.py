@@ -17,6 +17,9 @@ from visualpatchworld.world.trajectory import Trajectory
 
 PAIR = 0.05  # a velocity leaves at most this part of its coordinate's motion
 DECIDED = 0.03  # how close the weight of an integrator must come to count as that integrator's
+RESTING = 1e-6  # of a coordinate's typical motion: less in a step is rest
+LEAST_MOVING = 10  # steps with motion that a velocity is told by
+MOSTLY = 0.5  # of the steps: what moves in fewer is looked at in these alone
 SAME = 0.05  # how far apart two time steps may be that count as one
 
 
@@ -83,6 +86,11 @@ def _possible_pairs(observed: Observed, k: int, one: Series) -> list[Pair]:
         return []
     fine = float(np.sqrt(2 * np.sum(observed.noise[list(one.columns)] ** 2)))
     free = away_from_edges(one)
+    # What rests most of the time shows its velocity while it moves; at rest anything is in proportion to nothing.
+    moving = np.abs(moved) > RESTING * spread + 4 * fine
+    if moving.sum() < LEAST_MOVING:
+        return []
+    free = free & moving if (free & moving).mean() < MOSTLY else free
     found = []
     for column in observed.columns:
         role, of = observed.told.get(column, ("velocity", None))

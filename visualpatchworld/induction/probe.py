@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import VpwError
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.transitions import Transitions
@@ -97,7 +98,9 @@ class Probe:
         steps: Transitions,
         most: int,
         rng: np.random.Generator,
+        clock: Clock = NO_LIMIT,
     ):
+        self.clock = clock
         self.places, self.program, self.tolerance, self.steps, self.rng = places, program, tolerance, steps, rng
         self.world = places.world
         self.looks: list[Trajectory] = []
@@ -107,7 +110,7 @@ class Probe:
 
     @property
     def room(self) -> int:
-        return self._until - self.world.env_steps
+        return 0 if self.clock.over else self._until - self.world.env_steps
 
     def look(self, state: Float[np.ndarray, " S"], action: Float[np.ndarray, " A"]) -> Look | None:
         """What a step from there brings; None where the world does not take the state, or no steps are left."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld.induction.atoms import action_atoms, goal_differences, lengths, products, state_atoms
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.ends import find_ends, tests
 from visualpatchworld.induction.events import repeated
 from visualpatchworld.induction.factors import find_factors, find_peak
@@ -53,8 +54,8 @@ class Reward:
         return "\n".join(["def reward(state, action, next_state):", doc, f"    return {self.expression}"])
 
 
-def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions) -> Reward:
-    """The simplest function that explains what was paid; where none is exact, the one that leaves least."""
+def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions, clock: Clock = NO_LIMIT) -> Reward:
+    """The simplest function that explains what was paid; where none is exact, the one that leaves least of those tried in time."""
     paid = np.isfinite(steps.rewards)
     if not paid.any():
         return Reward("0.0", 0.0, "none")
@@ -68,14 +69,16 @@ def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions) -> R
         found.append(_peak(reading, steps, judged))
         if found[-1].exact:
             return found[-1]
-    for library in _libraries(reading, actions):
-        found.append(_sum_of(library, steps, judged))
+    for number, library in enumerate(_libraries(reading, actions)):
+        if number and clock.over:
+            break
+        found.append(_sum_of(library, steps, judged, clock))
         if found[-1].exact:
             return found[-1]
     if few:
         found.append(_two_values(reading, steps))
-    if not found[-1].exact and steps.rewards.min() >= 0:
-        found.append(_product(reading, actions, steps, judged))
+    if not found[-1].exact and steps.rewards.min() >= 0 and not clock.over:
+        found.append(_product(reading, actions, steps, judged, clock))
     return min(found, key=lambda reward: reward.left)
 
 
@@ -128,12 +131,12 @@ def _libraries(reading: Reading, actions: ActionSpace) -> list[list[str]]:
     return libraries
 
 
-def _sum_of(library: Sequence[str], steps: Transitions, judged: np.ndarray) -> Reward:
+def _sum_of(library: Sequence[str], steps: Transitions, judged: np.ndarray, clock: Clock) -> Reward:
     columns = np.stack([_value(steps, expression) for expression in library], axis=1)
     target = steps.rewards
-    chosen = stepwise(columns[~judged], target[~judged], MOST_TERMS, EXACT)
-    if chosen.left > EXACT:
-        chosen = sparsest(columns[~judged], target[~judged], EXACT) or chosen
+    chosen = stepwise(columns[~judged], target[~judged], MOST_TERMS, EXACT, clock)
+    if chosen.left > EXACT and not clock.over:
+        chosen = sparsest(columns[~judged], target[~judged], EXACT, clock) or chosen
     spread = float(np.std(target))
     weights = _shortened(columns[:, chosen.columns], target, chosen.weights, spread)
     left = float(np.sqrt(np.mean((target - columns[:, chosen.columns] @ weights)[judged] ** 2))) / spread
@@ -186,14 +189,14 @@ def _two_values(reading: Reading, steps: Transitions) -> Reward:
     return best
 
 
-def _product(reading: Reading, actions: ActionSpace, steps: Transitions, judged: np.ndarray) -> Reward:
+def _product(reading: Reading, actions: ActionSpace, steps: Transitions, judged: np.ndarray, clock: Clock) -> Reward:
     """Factors that each fall off with one thing: a field, an action, or a distance."""
     here = "next_state"
     places = [*goal_differences(reading, here), *(f"({d.expression.replace('state.', 'next_state.')})" for d in reading.derived)]
     places += [f"{here}.{coordinate.name}" for coordinate in reading.coordinates if not coordinate.angle]
     acts = action_atoms(actions)
     atoms = [*state_atoms(reading, here), *acts, *lengths(places), *lengths(acts)]
-    expression, left, helpers = find_factors({atom: steps.value(atom) for atom in atoms}, steps.rewards, judged)
+    expression, left, helpers = find_factors({atom: steps.value(atom) for atom in atoms}, steps.rewards, judged, clock)
     return Reward(expression, left, "product", (*helpers, *((wrap,) if "wrap(" in expression else ())))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Draft, Stretches, cut, normalised_errors
 from visualpatchworld.induction.events import at_blurred_edges
 from visualpatchworld.induction.experience import Experience
@@ -30,12 +31,11 @@ COST = 8.0  # of a constant, in units of log likelihood: several times the half 
 SHORT_DIGITS = 4
 NUMERICAL = 1e-8  # of the motion: what single precision leaves of one step
 NEAR = 1e-5  # of a constant: how far a short number may be from what was fitted
+IDLE = 1e-10  # of the motion in a step: what a summand adds that does nothing
 NEGLIGIBLE = 5e-7  # of the motion in a step: no term is kept for less
 ROUNDED = 2.0  # times the rounding of a field: both ends of a step are rounded, and a little slack
 SETTLED = 1e-7  # an error of single steps below which constants that came with their integrator need no refining
 MOST_THINNED = 16  # constants up to which every term is tried without
-
-Left = Callable[[], float]  # seconds that are left
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Evidence:
     misfit: float = 0.0  # where observations are noisy: half of what is left of all of them, squared, in units of noise
 
 
-def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, left: Left, *, exact: bool) -> list[Evidence]:
+def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, clock: Clock, *, exact: bool) -> list[Evidence]:
     """The rates under every integrator in question, refined, with limits, on held-out stretches."""
     options: list[tuple[Integrator, int, float]] = [(i, n, step) for i, n in _integrators(reading, exact) for step in _steps(reading, i, n)]
     if rates.timing is not None and not data.noisy:
@@ -68,18 +68,19 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
         errors = []
         for integrator, substeps, step in options:
             trial = assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps)
-            errors.append(
-                _usual_error(polish(trial, few, evaluations=10) if marches(trial.program, few.starts, few.actions) else trial, data)
-            )
+            if marches(trial.program, few.starts, few.actions):
+                trial = polish(trial, few, evaluations=10, clock=clock.part(0.5))
+            errors.append(_usual_error(trial, data))
         options = [next(option for option, error in zip(options, errors, strict=True) if error <= 1.3 * min(errors) + 1e-12)]
     integrator, substeps, step = options[0]
     if not exact and source == "sums" and sum(number.free for number in rates.numbers) <= MOST_THINNED:
-        rates = _thinned(replace(reading, dt=step), rates, integrator, substeps, data, left)
+        rates = _thinned(replace(reading, dt=step), rates, integrator, substeps, data, clock)
     first = assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps)
-    fitted = first if rates.timing is not None and _usual_error(first, data) < SETTLED else _refined(first, data, exact)
-    if not data.noisy:
-        fitted = _shortened(fitted, data)
+    fitted = first if rates.timing is not None and _usual_error(first, data) < SETTLED else _refined(first, data, exact, clock.part(0.5))
     timed = replace(reading, dt=step)
+    if not data.noisy:
+        rates, fitted = _bare(timed, rates, fitted, integrator, substeps, data)
+        fitted = _shortened(fitted, data)
     tuned, held = _with_constants(rates, fitted), ()
     stuck = sticking(timed, tuned)
     if stuck is not None:
@@ -87,7 +88,7 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
         missed = unexplained(trial, data.rows, data.noise)
         if missed.bits < unexplained(fitted, data.rows, data.noise, missed.tolerance).bits:
             # Beside steps that the plain friction missed, nothing told whether its constants are short numbers.
-            trial = _refined(trial, data, exact=False)
+            trial = _refined(trial, data, False, clock)
             trial = trial if data.noisy else _shortened(trial, data)
             tuned, held = _with_constants(stuck[0], trial), tuple(_limit_with_constants(limit, trial) for limit in stuck[1])
             fitted = trial
@@ -95,24 +96,24 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, lef
     def build(limits: Sequence[Limit]) -> Draft:
         return assemble(timed, tuned, integrator=integrator, substeps=substeps, limits=[*held, *limits])
 
-    limits, _ = find_limits(timed, data.rows, data.noise, build, tuned)
+    limits, _ = find_limits(timed, data.rows, data.noise, build, tuned, clock)
     draft = replace(build(limits), stderr=fitted.stderr)
-    evidence = [_evidence(timed, draft, integrator, substeps, (*held, *limits), data, source, tuned)]
+    evidence = [_evidence(timed, draft, integrator, substeps, (*held, *limits), data, source, tuned, clock)]
     if limits:
         # Held-out stretches may never meet a limit; where they do, it must not make them worse.
-        plain = _evidence(timed, build([]), integrator, substeps, held, data, source, tuned)
+        plain = _evidence(timed, build([]), integrator, substeps, held, data, source, tuned, clock)
         if plain.error * plain.error_p90 < 0.5 * evidence[0].error * evidence[0].error_p90:
             evidence = [plain]
     return evidence
 
 
-def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: int, data: Experience, left) -> Rates:
+def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: int, data: Experience, clock: Clock) -> Rates:
     """The rates without terms that the true integrator does not need: those that only mended the look along a step."""
     few = cut(data.states, data.actions, 1, most=FEW)
 
     def error(option: Rates) -> float:
         trial = assemble(reading, option, integrator=integrator, substeps=substeps)
-        return _usual_error(polish(trial, few, evaluations=10), data)
+        return _usual_error(polish(trial, few, evaluations=10, clock=clock), data)
 
     try:
         now = error(rates)
@@ -125,7 +126,7 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
     for of, change in rates.changes:
         for part in summands(change):
             parts = summands(dict(rates.changes)[of])
-            if len(parts) < 2 or part not in parts or left() < 0:
+            if len(parts) < 2 or part not in parts or clock.over:
                 continue
             fewer = " + ".join(p for p in parts if p != part)
             changes = tuple((f, fewer if f == of else c) for f, c in rates.changes)
@@ -138,15 +139,45 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
     return _relabelled(rates)
 
 
+def _bare(reading: Reading, rates: Rates, fitted: Draft, integrator: Integrator, substeps: int, data: Experience) -> tuple[Rates, Draft]:
+    """The rates and their draft without summands whose factor was fitted to nothing."""
+    if rates.lines:
+        return rates, fitted
+    few = cut(data.states, data.actions, 1, most=FEW)
+    motion = np.maximum(np.std(few.truths[:, 0] - few.starts, axis=0), 1e-12)
+    given = predicted(fitted.program, few)
+    changes = []
+    for of, change in rates.changes:
+        parts = summands(change)
+        for part in list(parts):
+            factor = re.match(r"[A-Z]\w*\b", part)
+            if len(parts) > 1 and factor and factor[0] in fitted.free:
+                without = predicted(fitted.program.edited({factor[0]: 0.0}), few)
+                if float(np.max(np.abs(without - given) / motion)) < IDLE:
+                    parts.remove(part)
+        changes.append((of, " + ".join(parts)))
+    if tuple(changes) == rates.changes:
+        return rates, fitted
+    text = " ".join(change for _, change in changes)
+    kept = tuple(n for n in rates.numbers if re.search(rf"\b{n.name}\b", text))
+    fewer = _relabelled(replace(rates, changes=tuple(changes), numbers=kept))
+    draft = assemble(reading, _with_constants(fewer, fitted), integrator=integrator, substeps=substeps)
+    return fewer, replace(draft, stderr={name: fitted.stderr[name] for name in draft.free if name in fitted.stderr})
+
+
 def _relabelled(rates: Rates) -> Rates:
     """The rates with the laws and the name of those terms alone that are still in them."""
     docs = {n.name: n.doc for n in rates.numbers}
     named = [(of, [docs[n].partition(":")[0] for n in re.findall(r"\b[A-Z]\w*\b", change) if n in docs]) for of, change in rates.changes]
-    kept = {(law, of) for of, laws in named for law in laws}
-    texts = dict(rates.changes)
+    parts = [(of, part) for of, change in rates.changes for part in summands(change)]
 
     def lives(law: str, bodies: tuple[str, ...]) -> bool:
-        return any((law, of) in kept and all(body == of or body in text for body in bodies) for of, text in texts.items())
+        return any(
+            docs.get(name, "").partition(":")[0] == law
+            and all(body == of or re.search(rf"{re.escape(body)}(?!\w)", part) for body in bodies)
+            for of, part in parts
+            for name in re.findall(r"\b[A-Z]\w*\b", part)
+        )
 
     name = "; ".join(f"{of}: {', '.join(law for law in laws if not law.startswith('of ')) or 'still'}" for of, laws in named)
     return replace(rates, name=name, laws=tuple(entry for entry in rates.laws if lives(*entry)))
@@ -200,28 +231,28 @@ def _steps(reading: Reading, integrator: Integrator, substeps: int) -> list[floa
     return list(dict.fromkeys([*(s for s in shorts if abs(s / reading.dt - 1) < 0.04), reading.dt]))
 
 
-def _refined(draft: Draft, data: Experience, exact: bool) -> Draft:
+def _refined(draft: Draft, data: Experience, exact: bool, clock: Clock) -> Draft:
     """Constants refined on single steps first, where event rows are told apart, and then on short stretches without events."""
     stretches = cut(data.states, data.actions, 1, most=1500)
     if not marches(draft.program, stretches.starts, stretches.actions):
         return draft
     if data.noisy:
-        return _shot(draft, data)
+        return _shot(draft, data, clock)
     if not exact:
-        draft = polish(draft, stretches)
+        draft = polish(draft, stretches, clock=clock)
     usable = _usable(draft, data)
     short = cut(data.states, data.actions, SHORT, usable=usable, most=300)
     if len(short.starts) < 20:
         return draft
-    refined = polish(draft, short, evaluations=12)
+    refined = polish(draft, short, evaluations=12, clock=clock)
     before, after = _median_error(draft, short), _median_error(refined, short)
     return refined if after <= before else replace(draft, stderr=refined.stderr)
 
 
-def _shot(draft: Draft, data: Experience) -> Draft:
+def _shot(draft: Draft, data: Experience, clock: Clock) -> Draft:
     """Constants refined with the starts of windows as unknowns; windows share no observation, so that standard errors hold."""
     windows = _windows(data.states, data.actions, _usable(draft, data))
-    return refine_noisy(draft, windows, seen=data.seen, noise=data.noise).draft
+    return refine_noisy(draft, windows, seen=data.seen, noise=data.noise, clock=clock).draft
 
 
 def _windows(states, actions, usable=None) -> Stretches:
@@ -286,7 +317,7 @@ def _median_error(draft: Draft, stretches: Stretches) -> float:
     return float(np.median(normalised_errors(predicted(draft.program, stretches), stretches.truths, stretches.starts)))
 
 
-def with_limits(best: Evidence, data: Experience, looks: Rows | None) -> Evidence:
+def with_limits(best: Evidence, data: Experience, looks: Rows | None, clock: Clock = NO_LIMIT) -> Evidence:
     """The same rates with limits searched for anew: in more experience, and in single steps that were looked at on purpose."""
     held = tuple(limit for limit in best.limits if limit.law == STICKING)  # found with the rates, not among the event rows
 
@@ -294,13 +325,13 @@ def with_limits(best: Evidence, data: Experience, looks: Rows | None) -> Evidenc
         return assemble(best.reading, best.rates, integrator=best.integrator, substeps=best.substeps, limits=[*held, *limits])
 
     rows = data.rows if looks is None else joined(data.rows, looks)
-    limits, _ = find_limits(best.reading, rows, data.noise, build, best.rates)
+    limits, _ = find_limits(best.reading, rows, data.noise, build, best.rates, clock)
     draft = replace(build(limits), stderr=best.draft.stderr)
-    return _evidence(best.reading, draft, best.integrator, best.substeps, (*held, *limits), data, best.source, best.rates)
+    return _evidence(best.reading, draft, best.integrator, best.substeps, (*held, *limits), data, best.source, best.rates, clock)
 
 
 def _evidence(
-    reading: Reading, draft: Draft, integrator: Integrator, substeps: int, limits, data: Experience, source: str, rates: Rates
+    reading: Reading, draft: Draft, integrator: Integrator, substeps: int, limits, data: Experience, source: str, rates: Rates, clock: Clock
 ) -> Evidence:
     far = cut(data.held_states, data.held_actions, data.horizon)
     near = cut(data.held_states, data.held_actions, 1, most=1000)
@@ -310,7 +341,7 @@ def _evidence(
     misfit = 0.0
     if data.noisy and marches(draft.program, near.starts, near.actions):
         windows = _windows([*data.states, *data.held_states], [*data.actions, *data.held_actions])
-        misfit = refine_noisy(replace(draft, free=()), windows, seen=data.seen, noise=data.noise, fixed=True).misfit
+        misfit = refine_noisy(replace(draft, free=()), windows, seen=data.seen, noise=data.noise, fixed=True, clock=clock).misfit
     return Evidence(
         draft, integrator, substeps, limits, float(np.median(errors)), float(np.quantile(errors, 0.9)), float(np.median(steps)),
         len(draft.free) + fixed, source, replace(reading, integrator=integrator), data, rates, misfit,

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import VpwError
+from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.draft import Draft
 from visualpatchworld.induction.events import at_edges, noise_left, usual_rows
 from visualpatchworld.induction.experience import HELD_OUT_EVERY, Experience, experience, with_noise
@@ -18,7 +19,7 @@ from visualpatchworld.induction.inputs import MOST_DELAY, Delay, drives, find_de
 from visualpatchworld.induction.library import library
 from visualpatchworld.induction.motion import Rates, in_order
 from visualpatchworld.induction.reading import Reading
-from visualpatchworld.induction.rivals import Evidence, Left, ranked, rivals_of
+from visualpatchworld.induction.rivals import Evidence, ranked, rivals_of
 from visualpatchworld.induction.stepwise import Choice
 from visualpatchworld.induction.sums import Response, pooled, rates_of, responses, samples_for, snapped, sums_of, updated_first
 from visualpatchworld.induction.terms import Samples, samples_in_windows
@@ -35,7 +36,14 @@ FEW_ASIDE = 0.97  # of the rows are explained where those set aside are events; 
 SHORT_SUM = 3  # constants per coordinate up to which coupled coordinates need no chain
 MOST_STEPS = 12_000  # that sums and chains are searched in; long looks see all
 PIECE = 600  # steps of a piece of a longer log
+LATE = 0.75  # of the time: from then on no further look begins
+LOOK = 0.6  # of the time that is left, for one look for sums
+FIRST_LOOKS = 0.6  # of the time that is left, for a look that others follow
+SIMPLE = 0.5  # of that, for terms without a constant inside
 CHAINS_SHARE = 0.5  # of the time that is left, for the ranking of chains
+MOST_REMEMBERED = 12  # actions of steps ago that a State may remember
+MOST_CONSTANTS = 96  # of sums that are no law, in all
+ROWS_PER_CONSTANT = 8
 PRODUCTS, SCANS = 1, 2  # how deep the library of terms is searched
 
 
@@ -88,7 +96,7 @@ def search_dynamics(
     seconds: float = 40.0,
 ) -> Found:
     """The law of motion of these trajectories, with the evidence; always one, and the verdict says what it is worth."""
-    began = time.monotonic()
+    began, clock = time.monotonic(), Clock.of(seconds)
     say = progress or (lambda text: None)
     steps = sum(len(t) for t in trajectories)
     trajectories = [t for t in trajectories if len(t) >= 2]
@@ -96,14 +104,13 @@ def search_dynamics(
         raise NoData(f"There are {steps} steps in all; a search for a law needs at least 12.")
     reading = reading or read_fields(trajectories, action_space, names, dt)
     trajectories = _fewer(trajectories)
-    found = _found(trajectories, action_space, reading, chains, say, seconds)
-    left = seconds - (time.monotonic() - began)
+    found = _found(trajectories, action_space, reading, chains, say, clock)
     best = found.evidence[0]
     surprised = best.error_p90 > FAIR and not best.experience.noisy and open_rows(best).rows.sum() <= 1
-    if surprised and len(trajectories) >= 2 * HELD_OUT_EVERY and left > 0:
+    if surprised and len(trajectories) >= 2 * HELD_OUT_EVERY and not clock.over:
         # What was learned from is explained in full: a mode shows in the episodes that were held out alone.
         say("searching again with other episodes held out")
-        again = _found([*trajectories[2:], *trajectories[:2]], action_space, reading, chains, say, left)
+        again = _found([*trajectories[2:], *trajectories[:2]], action_space, reading, chains, say, clock)
         found = again if again.evidence[0].error_p90 < best.error_p90 else found
     return replace(found, seconds=time.monotonic() - began)
 
@@ -127,44 +134,43 @@ def _found(
     reading: Reading,
     chains: Chains | None,
     say: Callable[[str], None],
-    seconds: float,
+    clock: Clock,
 ) -> Found:
     """The search with one choice of held-out episodes."""
-    began = time.monotonic()
+    began, late = time.monotonic(), clock.part(LATE)
     evolving = bool(reading.coordinates)
     reading = reading if evolving else as_it_is(reading)
 
-    def left() -> float:
-        return seconds - (time.monotonic() - began)
-
     moving = [c for c in reading.coordinates if c.velocity is not None]
     coupled = chains is not None and len(moving) > 1
-    search = _Search(trajectories, action_space, say, left)
+    search = _Search(trajectories, action_space, say, clock)
     evidence: list[Evidence] = []
     if reading.hidden:
         # What looks like a hidden velocity may be a law of first order that a flexible fit does not know: the simpler one is asked first.
         say("sums of terms without hidden velocities")
         evidence = _sums(search, reading.without_hidden(), PRODUCTS, only_exact=True)
-    for version, deepest, only_exact in _looks(reading, coupled) if not _settled(evidence) else ():
+    looks = _looks(reading, coupled) if not _settled(evidence) else []
+    for number, (version, deepest, only_exact) in enumerate(looks):
         say("sums of terms")
-        evidence = ranked([*evidence, *_sums(search, version, deepest, only_exact=only_exact)])
-        if _settled(evidence) or left() < seconds / 4:
+        shared = search if number == len(looks) - 1 else replace(search, clock=clock.part(FIRST_LOOKS))
+        evidence = ranked([*evidence, *_sums(shared, version, deepest, only_exact=only_exact)])
+        if _settled(evidence) or late.over:
             break
     short = bool(evidence) and _constants_of_rates(evidence[0]) <= SHORT_SUM * len(reading.coordinates)
     # Up to noise a sum may pass for a chain: then both are tried, and what makes the observations likelier wins.
     sure = _settled(evidence) and (not coupled or (short and not evidence[0].experience.noisy))
-    if chains is not None and not sure and left() > 0:
+    if chains is not None and not sure and not clock.over:
         say("chains of slides and hinges")
         for version in _versions(reading):
             base = experience(version, trajectories, Delay(0, len(action_space)))
-            linked = _chains(chains, version, base, left)
+            linked = _chains(chains, version, base, clock)
             evidence = ranked([*evidence, *linked])
-            if _settled(linked) or left() < 0:
+            if _settled(linked) or clock.over:
                 break
-    if coupled and not _settled(evidence) and not _good_chain(evidence) and left() > 0:
+    if coupled and not _settled(evidence) and not _good_chain(evidence) and not clock.over:
         say("sums of terms with thresholds and waves")
         version = evidence[0].reading if reading.hidden and evidence else _versions(reading)[0]
-        evidence = ranked([*evidence, *_sums(search, version, SCANS if left() > seconds / 4 else PRODUCTS)])
+        evidence = ranked([*evidence, *_sums(search, version, SCANS if not late.over else PRODUCTS)])
     if not evidence:
         evidence = _sums(search, _versions(reading)[0], PRODUCTS)
     best = evidence[0]
@@ -186,7 +192,7 @@ class _Search:
     trajectories: Sequence[Trajectory]
     space: ActionSpace
     say: Callable[[str], None]
-    left: Left
+    clock: Clock
 
 
 def _settled(evidence: Sequence[Evidence]) -> bool:
@@ -217,26 +223,29 @@ def _versions(reading: Reading) -> list[Reading]:
 
 def _looks(reading: Reading, coupled: bool) -> list[tuple[Reading, int, bool]]:
     """Which readings are searched for sums, how deep, and whether only exact ones count."""
-    if reading.weight is None and reading.integrator == "unknown" and not reading.hidden:
+    if reading.weight is None and reading.integrator in ("unknown", "none") and not reading.hidden:
         # Without a velocity nothing has told how the world integrates: in single steps, which is soon told, or smoothly.
-        single = replace(reading, integrator="explicit")
-        both = [(version, deepest, True) for deepest in (PRODUCTS, SCANS) for version in (single, reading)]
-        return [*both[:-1], (reading, SCANS, False)]
+        timed = reading.integrator == "unknown"
+        single = replace(reading, integrator="explicit") if timed else reading
+        smooth = replace(reading, integrator="unknown")
+        if timed:
+            return [(single, PRODUCTS, True), (smooth, PRODUCTS, True), (single, SCANS, True), (smooth, SCANS, False)]
+        return [(single, PRODUCTS, True), (single, SCANS, False), (smooth, PRODUCTS, True), (smooth, SCANS, False)]
     return [(version, PRODUCTS if coupled else SCANS, coupled) for version in _versions(reading)]
 
 
 def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool = False) -> list[Evidence]:
     """Rivals whose every rate is a sum of terms; where asked, none unless the sums leave nothing."""
-    space, left = search.space, search.left
+    space, clock = search.space, search.clock
     data = experience(reading, search.trajectories, Delay(0, len(space)))
     along = reading.integrator not in ("explicit", "semi-implicit", "none")
-    wanted, choices = _choices(reading, data, space, along, deepest)
-    if not all(_whole(options[0]) for options in choices):
+    wanted, choices = _choices(reading, data, space, along, deepest, clock.part(LOOK))
+    if not all(_whole(options[0]) for options in choices) and not clock.over:
         late = _late(reading, search.trajectories, choices, space)
         if late:
             search.say(f"actions act {late} steps late")
             trial = experience(reading, search.trajectories, Delay(late, len(space)))
-            trial_wanted, trial_choices = _choices(reading, trial, space, along, deepest)
+            trial_wanted, trial_choices = _choices(reading, trial, space, along, deepest, clock.part(LOOK))
             if _total(trial_choices) < _total(choices):
                 data, wanted, choices = trial, trial_wanted, trial_choices
     if not data.noisy and any(response.noisy for response in wanted):
@@ -249,31 +258,26 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
     if only_exact and not exact and not data.noisy:
         return []
     rates = rates_of(reading, wanted, best, data.memory, empirical=not exact and not along)
-    evidence = rivals_of(reading, data, rates, "sums", left, exact=exact)
+    evidence = rivals_of(reading, data, rates, "sums", clock, exact=exact)
     if only_exact and not data.noisy:
         return ranked(evidence)  # a chain may explain what is left with less
-    if exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and left() > 0:
+    if exact and not data.noisy and evidence and open_rows(evidence[0]).rows.mean() > MANY_OPEN and not clock.over:
         search.say("sums of terms that hold in a region")
-        wanted, choices = _choices(reading, data, space, along, SCANS, every=True)
+        wanted, choices = _choices(reading, data, space, along, SCANS, clock.part(LOOK), every=True)
         rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
-        evidence += rivals_of(reading, data, rates, "sums", left, exact=all(options[0].exact for options in choices))
+        evidence += rivals_of(reading, data, rates, "sums", clock, exact=all(options[0].exact for options in choices))
     for pool in POOLS[1:] if data.noisy else ():
-        if left() < 0 or not evidence or ranked(evidence)[0].error <= CONSISTENT * expected_error(ranked(evidence)[0]):
+        if clock.over or not evidence or ranked(evidence)[0].error <= CONSISTENT * expected_error(ranked(evidence)[0]):
             break
-        wanted, choices = _choices(reading, data, space, along, deepest, pool)
+        wanted, choices = _choices(reading, data, space, along, deepest, clock.part(LOOK), pool)
         rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
-        evidence += rivals_of(reading, data, rates, "sums", left, exact=True)
-    if not exact and not along and reading.integrator == "none" and left() > 0:
-        # Without a velocity nothing has told how the world integrates: look along the step, too.
-        wanted, choices = _choices(reading, data, space, True, deepest)
-        rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
-        evidence += rivals_of(replace(reading, integrator="unknown"), data, rates, "sums", left, exact=False)
+        evidence += rivals_of(reading, data, rates, "sums", clock, exact=True)
     if along or not exact or data.noisy:
         for shorter in _shorter(choices):
-            if left() < 0 or (min((e.error for e in evidence), default=1.0) < DONE and not data.noisy):
+            if clock.over or (min((e.error for e in evidence), default=1.0) < DONE and not data.noisy):
                 break
             rates = rates_of(reading, wanted, shorter, data.memory)
-            evidence += rivals_of(reading, data, rates, "sums", left, exact=False)
+            evidence += rivals_of(reading, data, rates, "sums", clock, exact=False)
     return ranked(evidence)
 
 
@@ -288,37 +292,62 @@ def _total(choices: Sequence[Sequence[Choice]]) -> float:
 
 
 def _choices(
-    reading: Reading, data: Experience, space: ActionSpace, along: bool, deepest: int, pool: int = POOLS[0], *, every: bool = False
+    reading: Reading,
+    data: Experience,
+    space: ActionSpace,
+    along: bool,
+    deepest: int,
+    clock: Clock,
+    pool: int = POOLS[0],
+    *,
+    every: bool = False,
 ) -> tuple[list[Response], list[list[Choice]]]:
     """For every response its choices of terms; where observations are noisy, over windows of so many steps.
 
-    With `every`, rows that a flexible fit would set aside are to be explained, too: a region may look like events.
+    With `every`, rows that a flexible fit would set aside are to be explained, too: a region may look like events. All responses get the
+    same share of the time.
     """
+    simple = clock.part(SIMPLE)
     kept = ~at_edges(data.rows) if every else None
     samples = samples_for(reading, data.rows, along)
     wanted = responses(reading, data.rows, data.rounding)
     if along:
         wanted = [r._replace(floor=max(r.floor, ALONG * r.scale)) for r in wanted]
     given = [(reading, data.rows, response, space, data.memory, samples, kept) for response in wanted]
-    plain = [[] if r.noisy else sums_of(*g, deepest=min(deepest, PRODUCTS)) for r, g in zip(wanted, given, strict=True)]
-    later = [updated_first(*g) if options and not options[0].exact and not along else [] for g, options in zip(given, plain, strict=True)]
+    plain: list[list[Choice]] = []
+    later: list[list[Choice]] = []
+    for k, response in enumerate(wanted):
+        share = simple.part(1 / (len(wanted) - k))
+        options = [] if response.noisy else sums_of(*given[k], deepest=min(deepest, PRODUCTS), clock=share)
+        plain.append(options)
+        later.append(updated_first(*given[k], clock=share) if options and not options[0].exact and not along else [])
     orderly = in_order(reading, {r.field: o[0].new_fields for r, o in zip(wanted, later, strict=True) if o}) is not None
     choices = []
     for k, response in enumerate(wanted):
+        share = clock.part(1 / (len(wanted) - k))
         options = (later[k] if orderly else []) or plain[k]
         if options:
             if not options[0].exact and deepest > PRODUCTS:
-                options = sorted([*sums_of(*given[k], deepest=deepest, first=deepest), *options], key=lambda o: (not o.exact, o.score))
+                options = sorted(
+                    [*sums_of(*given[k], deepest=deepest, first=deepest, clock=share), *options], key=lambda o: (not o.exact, o.score)
+                )
             response = response._replace(noisy=_noise_of(response, options[0], samples, data))
         usable = usual_rows(response.target, data.rows, response.floor)
         windows = samples_in_windows(samples, data.rows, usable, pool)
         if response.noisy and windows.windows is not None and len(windows.windows) >= 40:
             response = pooled(response, windows)
             whole = np.ones(len(windows.windows), bool)
-            options = sums_of(reading, data.rows, response, space, data.memory, windows, whole, deepest=deepest)
+            options = sums_of(reading, data.rows, response, space, data.memory, windows, whole, deepest=deepest, clock=share)
         wanted[k] = response
-        choices.append(options or sums_of(reading, data.rows, response, space, data.memory, samples, deepest=deepest))
-    return wanted, choices
+        choices.append(options or sums_of(reading, data.rows, response, space, data.memory, samples, deepest=deepest, clock=share))
+    most = max(2, min(MOST_CONSTANTS, len(data.rows.before) // ROWS_PER_CONSTANT) // len(wanted))
+    return wanted, [_readable(options, most) for options in choices]
+
+
+def _readable(options: list[Choice], most: int) -> list[Choice]:
+    """The choices, the best first; of those that leave something none with more terms than rows can tell or anybody would read."""
+    fewer = [option for option in options if option.exact or len(option.terms) <= most]
+    return fewer or sorted(options, key=lambda option: len(option.terms))
 
 
 def _noise_of(response: Response, choice: Choice, samples: Samples, data: Experience) -> float:
@@ -349,6 +378,7 @@ def _late(reading: Reading, trajectories: Sequence[Trajectory], choices: Sequenc
     if len(full.rows.before) < 60:
         return 0
     samples = samples_for(reading, full.rows, False)
+    most = min(MOST_DELAY, MOST_REMEMBERED // len(space))
     best = 0
     for response, options in zip(responses(reading, full.rows, full.rounding), choices, strict=True):
         if _whole(options[0]):
@@ -358,7 +388,7 @@ def _late(reading: Reading, trajectories: Sequence[Trajectory], choices: Sequenc
         design = design / np.maximum(np.linalg.norm(design, axis=0), 1e-12)
         usual = usual_rows(response.target, full.rows, response.floor)
         columns = []
-        for steps in range(MOST_DELAY + 1):
+        for steps in range(most + 1):
             inputs = drives(space, Delay(steps, len(space)))
             products = library(reading, response.coordinate, full.rows, inputs, []).levels[1]
             acting = [*inputs, *(t for t in products if any(i.code in t.code for i in inputs))]
@@ -367,17 +397,17 @@ def _late(reading: Reading, trajectories: Sequence[Trajectory], choices: Sequenc
     return best
 
 
-def _chains(chains: Chains, reading: Reading, data: Experience, left: Left) -> list[Evidence]:
+def _chains(chains: Chains, reading: Reading, data: Experience, clock: Clock) -> list[Evidence]:
     """Rivals that are chains, learned from steps without events."""
     if data.memory.steps:
         data = replace(data, memory=Delay(0, data.memory.columns))
     width = len(reading.state_names)
     states = [s[:, :width] for s in data.states]
     evidence: list[Evidence] = []
-    for rates in chains(reading, states, data.actions, usable=_usable(reading, data), seconds=CHAINS_SHARE * left()):
-        if evidence and left() < 0:
+    for rates in chains(reading, states, data.actions, usable=_usable(reading, data), clock=clock.part(CHAINS_SHARE)):
+        if evidence and clock.over:
             break
-        evidence += rivals_of(reading, data, rates, "chain", left, exact=False)
+        evidence += rivals_of(reading, data, rates, "chain", clock, exact=False)
     return evidence
 
 

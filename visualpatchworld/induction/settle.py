@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Stretches, motion_scales
 from visualpatchworld.program.program import Program
 
@@ -40,9 +41,7 @@ def roll_columns(program: Program, stretches: Stretches, constants: Mapping[str,
     return np.stack(after, axis=-2)
 
 
-def settle(
-    program: Program, free: Sequence[str], stretches: Stretches, *, rounds: int = 12, values: Mapping[str, float] | None = None
-) -> Settled:
+def settle(program: Program, free: Sequence[str], stretches: Stretches, *, rounds: int = 12, clock: Clock = NO_LIMIT) -> Settled:
     """Gauss-Newton steps on the rollouts' errors, outlying stretches left out; a step that does not help is halved."""
     scales = motion_scales(stretches)
     place = np.array([float(program.constants[name]) for name in free])
@@ -63,7 +62,7 @@ def settle(
     error = _size(off[inside])
     slopes = slopes_at(place, off)
     for _ in range(rounds):
-        if error <= ENOUGH or not len(place):
+        if error <= ENOUGH or not len(place) or clock.over:
             break
         step = least(slopes[inside].reshape(off[inside].size, len(place)), -off[inside].ravel())
         for share in (1.0, 0.5, 0.1, 0.02):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Draft, Stretches
 from visualpatchworld.induction.march import march
 
@@ -33,11 +34,12 @@ def refine_noisy(
     noise: Float[np.ndarray, " S"] | None = None,
     rounds: int = ROUNDS,
     fixed: bool = False,
+    clock: Clock = NO_LIMIT,
 ) -> Shot:
     """The draft with constants that explain what was seen of every window, its start included, up to noise; with their standard errors.
 
     Only `seen` fields are measured; the others (hidden velocities) are free. Noise is taken from `noise` at first and then from
-    what is left, unless it is `fixed`.
+    what is left, unless it is `fixed`. When the clock runs out, what was reached counts.
     """
     width = stretches.starts.shape[1]
     seen = np.ones(width, bool) if seen is None else seen
@@ -66,6 +68,8 @@ def refine_noisy(
     schur: np.ndarray = np.eye(len(names))
     damping: float = 1e-4
     for turn in range(rounds):
+        if clock.over:
+            break
         weight = 1 / np.sqrt(1 + (now / FAR) ** 2)
         at = (place, starts)
         by_start = _slopes(lambda begin, at=at: run(at[0], begin), starts, size) / level[None, None, :, None]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Draft, Stretches
 from visualpatchworld.induction.motion import Limit, Number, Rates, gained
 from visualpatchworld.induction.reading import Coordinate, Reading
@@ -97,17 +98,18 @@ def soft_stops(
     tolerance: Float[np.ndarray, " S"],
     build: Build,
     taken: Sequence[Limit],
+    clock: Clock = NO_LIMIT,
 ) -> list[Limit]:
     """Soft stops of coordinates that events gather beyond an end of; `off` is what the present draft misses each step by."""
     found = []
     stopped = {name for limit in taken if limit.law == "soft stop" for name in limit.of}
     changing = {of for of, _ in rates.changes}
     for coordinate in reading.coordinates:
-        if coordinate.velocity is None or coordinate.velocity not in changing or coordinate.name in stopped:
+        if coordinate.velocity is None or coordinate.velocity not in changing or coordinate.name in stopped or clock.over:
             continue
         ends = _ends(coordinate, rows, off, tolerance)
         if ends:
-            stop = _fitted(coordinate, ends, reading, rates, rows, tolerance, build, taken)
+            stop = _fitted(coordinate, ends, reading, rates, rows, tolerance, build, taken, clock)
             found += [stop.limit(rates)] if stop is not None else []
     return found
 
@@ -143,6 +145,7 @@ def _fitted(
     tolerance: Float[np.ndarray, " S"],
     build: Build,
     taken: Sequence[Limit],
+    clock: Clock,
 ) -> _Stop | None:
     """The constants of a stop with these ends: scanned on a coarse grid, then refined on the steps beyond them."""
     beyond = np.flatnonzero(np.any([end.beyond for end in ends], axis=0))
@@ -179,9 +182,13 @@ def _fitted(
     ordered = scanned[np.argsort(bits(scanned))]
     kinds = np.unique(ordered[:, [*range(len(edges)), -1]], axis=0, return_index=True)[1]
     starts = ordered[np.sort(kinds)[:STARTS]]  # which differ in their ends or in how they give way
-    refined = np.array([_refined(start, missed) for start in starts])
+    if clock.over:
+        return None
+    refined = np.array([_refined(start, missed, clock) for start in starts])
     best = refined[int(np.argmin(bits(refined)))]
-    for k in range(len(edges)):  # an end that few steps show may have been read far off: the other one tells how the stop pushes
+    for k in range(
+        len(edges) if not clock.over else 0
+    ):  # an end that few steps show may have been read far off: the other one tells how the stop pushes
         for width in FAR * span / NARROWER ** np.arange(NARROWINGS):
             moved = np.repeat(best[None], SCANNED, axis=0)
             moved[:, k] += np.linspace(-width, width, SCANNED)
@@ -195,7 +202,7 @@ def _fitted(
 
 
 def _refined(
-    place: Float[np.ndarray, " C"], missed: Callable[[Float[np.ndarray, "V C"]], Float[np.ndarray, "V N S"]]
+    place: Float[np.ndarray, " C"], missed: Callable[[Float[np.ndarray, "V C"]], Float[np.ndarray, "V N S"]], clock: Clock
 ) -> Float[np.ndarray, " C"]:
     """Constants moved to where most steps are missed by least; steps that are missed by far more than most count little."""
     off, damping = missed(place[None])[0], 1e-3
@@ -204,6 +211,8 @@ def _refined(
         return float(np.sum(np.log1p((np.max(np.abs(off), axis=-1) / usual) ** 2)))
 
     for _ in range(ROUNDS):
+        if clock.over:
+            break
         nudges = NUDGE * np.where(place == 0, 1.0, np.abs(place))
         slopes = np.moveaxis(missed(place + np.diag(nudges)) - off, 0, -1) / NUDGE
         worst = np.max(np.abs(off), axis=-1)

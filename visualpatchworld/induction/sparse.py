@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
+
 EXACT = 1e-6  # of the target's spread: a residual that small is rounding of single precision
 
 
@@ -18,7 +20,9 @@ class Sum(NamedTuple):
     left: float
 
 
-def stepwise(library: Float[np.ndarray, "N M"], target: Float[np.ndarray, " N"], most: int, exact: float = EXACT) -> Sum:
+def stepwise(
+    library: Float[np.ndarray, "N M"], target: Float[np.ndarray, " N"], most: int, exact: float = EXACT, clock: Clock = NO_LIMIT
+) -> Sum:
     """Forward selection with swaps and a backward pass: it stops as soon as the target is met exactly, or at `most` columns.
 
     Columns that others make up already are never chosen, so that what is found is one of the shortest ways to say it.
@@ -27,7 +31,7 @@ def stepwise(library: Float[np.ndarray, "N M"], target: Float[np.ndarray, " N"],
     sizes = np.sqrt(np.mean(library**2, axis=0))
     scaled = library / np.where(sizes > 0, sizes, 1.0)
     best = _least_squares(scaled, target, np.array([], int), spread)
-    while best.left > exact and len(best.columns) < most:
+    while best.left > exact and len(best.columns) < most and not (clock.over and len(best.columns)):
         grown = _least_squares(scaled, target, np.append(best.columns, _next(scaled, target, best.columns)), spread)
         grown = _swapped(scaled, target, grown, spread)
         if grown.left > best.left * 0.999:
@@ -40,7 +44,9 @@ def stepwise(library: Float[np.ndarray, "N M"], target: Float[np.ndarray, " N"],
     return Sum(best.columns, best.weights / sizes[best.columns], best.left)
 
 
-def sparsest(library: Float[np.ndarray, "N M"], target: Float[np.ndarray, " N"], exact: float = EXACT) -> Sum | None:
+def sparsest(
+    library: Float[np.ndarray, "N M"], target: Float[np.ndarray, " N"], exact: float = EXACT, clock: Clock = NO_LIMIT
+) -> Sum | None:
     """The fewest columns found by reweighting, where all columns together meet the target exactly; None where they do not.
 
     Columns of a library that overlap much lead a stepwise search astray; here all begin, and what others can do as well dies out.
@@ -53,6 +59,8 @@ def sparsest(library: Float[np.ndarray, "N M"], target: Float[np.ndarray, " N"],
         return None
     weights = whole.weights
     for _ in range(60):
+        if clock.over:
+            return None
         power = np.sqrt(np.abs(weights))
         weights = power * np.linalg.lstsq(scaled * power, target, rcond=1e-10)[0]
     best = _least_squares(scaled, target, np.flatnonzero(np.abs(weights) > 1e-5 * np.abs(weights).max()), spread)

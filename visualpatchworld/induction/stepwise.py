@@ -7,18 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from scipy.optimize import minimize_scalar
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.regress import solve, within
 from visualpatchworld.induction.terms import Samples, Term
 
 MOST_TERMS = 9
+MOST_FILLED = 12  # terms of a sum that can still be read
+HURRIED_TERMS = 3  # that are looked for even when time is up: with fewer a sum says nothing
 BEAM = 6
 MOST_SCANNED = 4
 PENALTY = 3.0  # times log N, per unit of a term's cost
 EXACT = 4.0  # so many times the noise floor still counts as nothing left
 MOST_ROWS = 2500
+ALIKE = 0.9999  # cosine of the angle between two columns that may stand for each other
+SAME = 1.0001  # times what is left: no more
+MOST_PLAIN = 150  # terms that a choice may begin with all at once
+HURRIED_COLUMNS = 60  # that are looked at even when time is up
 
 
 @dataclass(frozen=True)
@@ -59,11 +66,12 @@ def choose(
     *,
     scale: float,
     most_terms: int = MOST_TERMS,
+    clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
     """The best choices by number of terms, the best of all first."""
-    picked = np.flatnonzero(kept)
-    picked = picked[np.unique(np.linspace(0, len(picked) - 1, min(MOST_ROWS, len(picked))).astype(int))]
-    expanded, matrix = _matrix(samples, terms, picked)
+    picked = _picked(kept)
+    few = samples.only(picked)
+    expanded, matrix = _matrix(few, terms, clock)
     if not len(expanded):
         return []
     goal = target[picked]
@@ -72,7 +80,9 @@ def choose(
     beam = [_Item((), (), float(goal @ goal))]
     best_by_size = [beam[0]]
     for _ in range(most_terms):
-        beam = _grown(beam, expanded, matrix, goal, samples, picked)
+        if clock.over and len(best_by_size) > HURRIED_TERMS:
+            break
+        beam = _grown(beam, expanded, matrix, goal, few)
         if not beam:
             break
         # Of those that leave nothing the cheapest is the best, not the one that follows noise most closely.
@@ -84,7 +94,8 @@ def choose(
     for item in best_by_size:
         choices.append(_finished(item, goal, target, samples, picked, kept, floor, scale))
     if choices[-1].exact:
-        choices[-1] = _plainer(_pruned(choices[-1], target, samples, floor, scale), terms, target, samples, floor, scale)
+        choices[-1] = _pruned(choices[-1], target, samples, floor, scale)
+    choices = [_plainer(choice, terms, target, samples, floor, scale) for choice in choices]
     return sorted(choices, key=lambda choice: (not choice.exact, choice.score))
 
 
@@ -97,18 +108,22 @@ def fill(
     floor: float,
     *,
     scale: float,
+    clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
     """A choice that begins with all plain terms, adds terms with a constant inside until nothing is left, and then drops all it can.
 
     Where several plain terms stand beside a threshold or a wave, a forward search meets wrong terms first; this does not. It answers
-    with nothing unless it ends exact.
+    with nothing unless it ends exact, with few terms and in time.
     """
-    picked = np.flatnonzero(kept)
-    picked = picked[np.unique(np.linspace(0, len(picked) - 1, min(MOST_ROWS, len(picked))).astype(int))]
-    goal = target[picked]
+    if len(plain) > MOST_PLAIN:
+        return []
+    picked = _picked(kept)
+    few, goal = samples.only(picked), target[picked]
     enough = len(goal) * (EXACT * floor) ** 2
-    base, matrix = _matrix(samples, plain, picked)
-    expanded, waves = _matrix(samples, scanned, picked)
+    base, matrix = _matrix(few, plain, clock)
+    expanded, waves = _matrix(few, scanned, clock)
+    if clock.over:
+        return []
     item = _Item((), (), float(goal @ goal))
     for term, column in zip(base, matrix.T, strict=True):
         basis = np.linalg.qr(np.stack(item.columns, axis=-1))[0] if item.columns else np.zeros((len(goal), 0))
@@ -118,7 +133,7 @@ def fill(
         return []
     item = _item(item.terms, item.columns, goal)
     for _ in range(MOST_SCANNED):
-        if item.squares <= enough:
+        if item.squares <= enough or clock.over:
             break
         basis = np.linalg.qr(np.stack(item.columns, axis=-1))[0]
         left = goal - basis @ (basis.T @ goal)
@@ -129,8 +144,8 @@ def fill(
             if _is_valley(k, -gains, expanded) and expanded[k].code not in [t.code for t in item.terms]:
                 term, column = expanded[k], waves[:, k]
                 if term.inner is not None:
-                    term, column = _tuned(term, expanded, item.columns, goal, samples, picked)
-                trials.append(_together(_item((*item.terms, term), (*item.columns, column), goal), goal, samples, picked))
+                    term, column = _tuned(term, expanded, item.columns, goal, few)
+                trials.append(_together(_item((*item.terms, term), (*item.columns, column), goal), goal, few))
                 if len(trials) == BEAM:
                     break
         best = min(trials, key=lambda trial: trial.squares, default=item)
@@ -140,6 +155,8 @@ def fill(
     if item.squares > enough:
         return []
     while len(item.terms) > 1:
+        if clock.over:
+            return []
         fewer = [
             _item(tuple(t for n, t in enumerate(item.terms) if n != k), tuple(c for n, c in enumerate(item.columns) if n != k), goal)
             for k in range(len(item.terms))
@@ -149,22 +166,33 @@ def fill(
         if not can_go:
             break
         item = fewer[max(can_go)[2]]
+    if len(item.terms) > MOST_FILLED:
+        return []
     return [_plainer(_finished(item, goal, target, samples, picked, kept, floor, scale), plain, target, samples, floor, scale)]
 
 
-def _matrix(samples: Samples, terms: Sequence[Term], picked) -> tuple[list[Term], Float[np.ndarray, "N P"]]:
+def _picked(kept: Bool[np.ndarray, " N"]) -> Int[np.ndarray, " P"]:
+    """The rows that are kept, or some of them that lie evenly where they are more than a choice needs."""
+    picked = np.flatnonzero(kept)
+    return picked[np.unique(np.linspace(0, len(picked) - 1, min(MOST_ROWS, len(picked))).astype(int))]
+
+
+def _matrix(samples: Samples, terms: Sequence[Term], clock: Clock) -> tuple[list[Term], Float[np.ndarray, "N P"]]:
+    """Every term, at every value of its own constant that is tried, as a column of length one; the first ones alone when time is up."""
     expanded, columns = [], []
     for term in terms:
+        if clock.over and len(expanded) >= HURRIED_COLUMNS:
+            break
         for version in [term.at(value) for value in term.grid] or [term]:
-            column = samples.column(version)[picked]
+            column = samples.column(version)
             norm = float(np.linalg.norm(column))
             if np.isfinite(norm) and norm > 1e-12:
                 expanded.append(version)
                 columns.append(column / norm)
-    return expanded, np.stack(columns, axis=-1) if columns else np.zeros((len(picked), 0))
+    return expanded, np.stack(columns, axis=-1) if columns else np.zeros((0, 0))
 
 
-def _grown(beam: Sequence[_Item], expanded, matrix, goal, samples, picked) -> list[_Item]:
+def _grown(beam: Sequence[_Item], expanded, matrix, goal, few: Samples) -> list[_Item]:
     found: dict[tuple[str, ...], tuple[float, _Item, int]] = {}
     for item in beam:
         basis = np.linalg.qr(np.stack(item.columns, axis=-1))[0] if item.columns else np.zeros((len(goal), 0))
@@ -189,12 +217,12 @@ def _grown(beam: Sequence[_Item], expanded, matrix, goal, samples, picked) -> li
     for _, item, k in sorted(found.values(), key=lambda entry: entry[0])[: 3 * BEAM]:
         term, column = expanded[k], matrix[:, k]
         if term.inner is not None:
-            term, column = _tuned(term, expanded, item.columns, goal, samples, picked)
+            term, column = _tuned(term, expanded, item.columns, goal, few)
         grown.append(_item((*item.terms, term), (*item.columns, column), goal))
     grown.sort(key=lambda item: np.log(max(item.squares, 1e-300)) + 0.02 * sum(term.cost for term in item.terms))
     if grown and len(grown[0].terms) > 1:
-        grown[0] = _swapped(grown[0], expanded, matrix, goal, samples, picked)
-    grown = [_together(item, goal, samples, picked) if n < 3 else item for n, item in enumerate(grown)]
+        grown[0] = _swapped(grown[0], expanded, matrix, goal, few)
+    grown = [_together(item, goal, few) if n < 3 else item for n, item in enumerate(grown)]
     grown.sort(key=lambda item: np.log(max(item.squares, 1e-300)) + 0.02 * sum(term.cost for term in item.terms))
     return grown[:BEAM]
 
@@ -215,7 +243,7 @@ def _is_valley(k: int, ranked, expanded: Sequence[Term]) -> bool:
     return all(ranked[n] >= ranked[k] for n in near)
 
 
-def _swapped(item: _Item, expanded, matrix, goal, samples, picked) -> _Item:
+def _swapped(item: _Item, expanded, matrix, goal, few) -> _Item:
     """Each term gives way to a better one where there is one."""
     for place in range(len(item.terms)):
         others = [c for k, c in enumerate(item.columns) if k != place]
@@ -227,14 +255,14 @@ def _swapped(item: _Item, expanded, matrix, goal, samples, picked) -> _Item:
         if float(left @ left) - gains[k] < 0.9 * item.squares and expanded[k].code not in [t.code for t in item.terms]:
             term, column = expanded[k], matrix[:, k]
             if term.inner is not None:
-                term, column = _tuned(term, expanded, others, goal, samples, picked)
+                term, column = _tuned(term, expanded, others, goal, few)
             terms = tuple(term if n == place else t for n, t in enumerate(item.terms))
             columns = tuple(column if n == place else c for n, c in enumerate(item.columns))
             item = _item(terms, columns, goal)
     return item
 
 
-def _together(item: _Item, goal, samples, picked) -> _Item:
+def _together(item: _Item, goal, few) -> _Item:
     """All constants inside terms moved at once with the factors, by Gauss and Newton's steps that are halved until they help."""
     inside = [k for k, term in enumerate(item.terms) if term.inner is not None and term.smooth]
     if not inside or len(item.terms) == 1:
@@ -246,8 +274,8 @@ def _together(item: _Item, goal, samples, picked) -> _Item:
         for k in inside:
             inner = item.terms[k].inner or 0.0
             nudge = 1e-6 * max(abs(inner), 1e-6)
-            norm = float(np.linalg.norm(samples.column(item.terms[k])[picked]))
-            sides = [samples.column(item.terms[k].at(inner + way * nudge))[picked] for way in (1, -1)]
+            norm = float(np.linalg.norm(few.column(item.terms[k])))
+            sides = [few.column(item.terms[k].at(inner + way * nudge)) for way in (1, -1)]
             slopes.append(factors[k] * (sides[0] - sides[1]) / (2 * nudge * norm))
         move = solve(np.concatenate([columns, np.stack(slopes, axis=-1)], axis=1), goal)[len(item.terms) :]
         best = item
@@ -255,7 +283,7 @@ def _together(item: _Item, goal, samples, picked) -> _Item:
             terms = list(item.terms)
             for k, step in zip(inside, move, strict=True):
                 terms[k] = terms[k].at((terms[k].inner or 0.0) + part * step)
-            fresh = [samples.column(term)[picked] for term in terms]
+            fresh = [few.column(term) for term in terms]
             norms = [float(np.linalg.norm(column)) for column in fresh]
             if min(norms) > 0 and np.isfinite(norms).all() and all(term.within_reach for term in terms):
                 trial = _item(tuple(terms), tuple(c / n for c, n in zip(fresh, norms, strict=True)), goal)
@@ -274,7 +302,7 @@ def _item(terms, columns, goal) -> _Item:
     return _Item(terms, columns, float(left @ left))
 
 
-def _tuned(term: Term, expanded, others, goal, samples, picked) -> tuple[Term, Float[np.ndarray, " N"]]:
+def _tuned(term: Term, expanded, others, goal, few) -> tuple[Term, Float[np.ndarray, " N"]]:
     """The term with its own constant moved to where least is left, between the neighbours in its grid."""
     assert term.inner is not None
     grid = sorted(t.inner for t in expanded if t.code == term.code and t.inner is not None)
@@ -284,7 +312,7 @@ def _tuned(term: Term, expanded, others, goal, samples, picked) -> tuple[Term, F
     rest = goal - basis @ (basis.T @ goal)
 
     def left(inner: float) -> float:
-        column = samples.column(term.at(inner))[picked]
+        column = few.column(term.at(inner))
         column = column - basis @ (basis.T @ column)
         size = float(column @ column)
         return float(rest @ rest) - (float(rest @ column) ** 2 / size if size > 1e-20 else 0.0)
@@ -302,7 +330,7 @@ def _tuned(term: Term, expanded, others, goal, samples, picked) -> tuple[Term, F
             low, high = float(good[0]) - step, float(good[-1]) + step
     best = best if left(best) <= left(term.inner) else term.inner
     found = term.at(best)
-    column = samples.column(found)[picked]
+    column = few.column(found)
     return found, column / np.linalg.norm(column)
 
 
@@ -345,25 +373,42 @@ def _plainer(choice: Choice, terms: Sequence[Term], target, samples, floor, scal
     """The choice with plain terms in place of terms whose own constant has gone where they are the same as a plain one."""
     for place, term in enumerate(choice.terms):
         cheaper = [t for t in terms if term.inner is not None and t.inner is None and not t.grid and t.cost < term.cost]
-        for other in cheaper if choice.exact else ():
-            # A term speaks for another one only of the same fields.
-            if other in choice.terms or other.of != term.of:
+        if not cheaper:
+            continue
+        rest = [samples.column(t)[choice.kept] for t in choice.terms if t is not term]
+        basis = np.linalg.qr(np.stack(rest, axis=-1))[0] if rest else np.zeros((int(choice.kept.sum()), 0))
+        own = _beside(samples.column(term)[choice.kept], basis)
+        for other in cheaper:
+            # A term speaks for another one only of the same fields, or of none.
+            if other in choice.terms or not set(other.of) <= set(term.of):
+                continue
+            if not _alike(own, _beside(samples.column(other)[choice.kept], basis)):
                 continue
             trial = [*choice.terms[:place], other, *choice.terms[place + 1 :]]
             full = np.stack([samples.column(t) for t in trial], axis=-1)[choice.kept]
             left = target[choice.kept] - full @ solve(full, target[choice.kept])
-            if np.sqrt(np.mean(left**2)) <= EXACT * floor:
+            if np.sqrt(np.mean(left**2)) <= (EXACT * floor if choice.exact else SAME * choice.left):
                 choice = _with_terms(choice, trial, target, samples, floor, scale)
                 break
     return choice
 
 
+def _beside(column: Float[np.ndarray, " N"], basis: Float[np.ndarray, "N P"]) -> Float[np.ndarray, " N"]:
+    """What a column has that the basis has not."""
+    return column - basis @ (basis.T @ column)
+
+
+def _alike(one: Float[np.ndarray, " N"], other: Float[np.ndarray, " N"]) -> bool:
+    """Whether two columns are about the same but for a factor."""
+    return abs(float(one @ other)) > ALIKE * float(np.linalg.norm(one) * np.linalg.norm(other))
+
+
 def _with_terms(choice: Choice, terms: Sequence[Term], target, samples, floor, scale) -> Choice:
-    """A choice that is exact with these cheaper terms, too."""
+    """The choice with these cheaper terms, which leave as little."""
     full = np.stack([samples.column(t) for t in terms], axis=-1)
     factors = solve(full[choice.kept], target[choice.kept])
     left_all = target - full @ factors
     kept = within(left_all, floor, usual=choice.kept)
     left = float(np.sqrt(np.mean(left_all[kept] ** 2)))
     saved = PENALTY * np.log(kept.sum()) * (choice.cost - sum(t.cost for t in terms))
-    return Choice(tuple(terms), tuple(map(float, factors)), left, left / scale, choice.score - saved, True, kept)
+    return Choice(tuple(terms), tuple(map(float, factors)), left, left / scale, choice.score - saved, choice.exact, kept)

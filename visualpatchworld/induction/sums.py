@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.events import observation_noise, usual_rows
 from visualpatchworld.induction.inputs import Delay, drives, shaped_drives
 from visualpatchworld.induction.library import Library, library
@@ -25,6 +26,7 @@ SHORT_DIGITS = 3
 NOISE_SLACK = 1.01
 LOOSE = 1e-6  # of a response's spread: from this floor on many sums of several terms are as good as exact
 PLAIN_TERMS = 3
+MOST_SINGLE = 10  # other fields up to which each is tried as the one that was updated first
 MOST_MIXED = 5  # other fields up to which every two of them are tried as the ones that were updated first
 
 
@@ -93,6 +95,7 @@ def sums_of(
     deepest: int = 2,
     first: int = 0,
     new: Sequence[str] = (),
+    clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
     """Choices of terms for one response, the best first; products and scans are looked at only while plain terms do not suffice.
 
@@ -105,18 +108,20 @@ def sums_of(
     found: list[Choice] = []
     windowed = samples.windows is not None
     for level in range(first, deepest + 1):
-        fresh = choose(response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale)
+        if found and clock.over:
+            break
+        fresh = choose(response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale, clock=clock)
         for _ in range(2):
             # Rows that the best choice explains may be others than those of the flexible fit.
-            if not windowed and fresh and fresh[0].kept.mean() > 0.6 and (fresh[0].kept != usual).mean() > 0.002 and fresh[0].part < 0.02:
-                again = choose(response.target, samples, terms.upto(level), fresh[0].kept, response.floor, scale=response.scale)
-                usual = fresh[0].kept
-                fresh = again
-            else:
+            moved = bool(fresh) and fresh[0].part < 0.02 and fresh[0].kept.mean() > 0.6 and (fresh[0].kept != usual).mean() > 0.002
+            if windowed or not moved or clock.over:
                 break
+            usual = fresh[0].kept
+            fresh = choose(response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale, clock=clock)
         if level == 2 and (windowed or not (fresh and fresh[0].exact)):
             for plain in (terms.upto(0),) if windowed else (terms.upto(0), terms.upto(1)):
-                fresh = fill(response.target, samples, plain, terms.levels[2], usual, response.floor, scale=response.scale) + fresh
+                filled = fill(response.target, samples, plain, terms.levels[2], usual, response.floor, scale=response.scale, clock=clock)
+                fresh = filled + fresh
                 if fresh and fresh[0].exact:
                     break
         found += fresh
@@ -136,6 +141,7 @@ def updated_first(
     delay: Delay,
     samples: Samples,
     kept: Bool[np.ndarray, " N"] | None = None,
+    clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
     """Exact choices in which some other fields count with the values that the same step has just given them; none where there is no such.
 
@@ -145,10 +151,12 @@ def updated_first(
     given = {name for name, _ in reading.parameters}
     others = [name for name in reading.state_names if name not in own | given]
     options = [tuple(others)] if len(others) > 1 else []
-    options += [(name,) for name in others]
+    options += [(name,) for name in others] if len(others) <= MOST_SINGLE else []
     options += [pair for pair in itertools.combinations(others, 2) if 2 < len(others) <= MOST_MIXED]
     for new in options:
-        found = sums_of(reading, rows, response, space, delay, samples, kept, deepest=1, new=new)
+        if clock.over:
+            break
+        found = sums_of(reading, rows, response, space, delay, samples, kept, deepest=1, new=new, clock=clock)
         if found and found[0].exact:
             return found
     return []
@@ -198,7 +206,9 @@ def rates_of(reading: Reading, wanted: Sequence[Response], choices: Sequence[Cho
                 inner = named(f"{owner}_{term.inner_label}", term.inner, f"of {term.law}", term.smooth)
                 code = code.replace(INNER, inner)
             factor_name = named(f"{owner}_{term.label}", factor, _doc(term))
-            parts.append(factor_name if code == "1.0" else f"{factor_name} * {code}")
+            parts.append(
+                factor_name if code == "1.0" else f"{factor_name}{code[1:]}" if code.startswith("1 / ") else f"{factor_name} * {code}"
+            )
             laws[(term.law, term.of or (response.field,))] = None
         changes.append((response.field, " + ".join(parts) or "0.0"))
     name = "; ".join(

@@ -113,6 +113,13 @@ def namespace(
     return known
 
 
+def _at_rows(space: Mapping[str, Any], rows: Int[np.ndarray, " P"]) -> dict[str, Any]:
+    return {
+        name: part[:, rows] if name == "action" else SimpleNamespace(**{field: values[rows] for field, values in vars(part).items()})
+        for name, part in space.items()
+    }
+
+
 class Samples(NamedTuple):
     """Where along a step the terms are looked at, and with what weights: their mean is taken as the term's mean over the step."""
 
@@ -121,13 +128,21 @@ class Samples(NamedTuple):
     count: int
     windows: Int[np.ndarray, " M"] | None = None  # where terms are averaged over windows of steps: the first row of each
     length: int = 1
+    picked: Int[np.ndarray, " P"] | None = None  # where only some rows or windows are looked at
 
     def column(self, term: Term) -> Float[np.ndarray, " N"]:
         """The term's mean over the step, in every row (or over the steps of every window)."""
         values = np.asarray(
             sum(weight * term.column(space, self.count) for weight, space in zip(self.weights, self.spaces, strict=True)), float
         )
-        return self.pooled(values)
+        pooled = self.pooled(values)
+        return pooled if self.picked is None else pooled[self.picked]
+
+    def only(self, rows: Int[np.ndarray, " P"]) -> Samples:
+        """The same at these rows (or windows) alone."""
+        if self.windows is not None:
+            return self._replace(picked=rows)
+        return self._replace(spaces=tuple(_at_rows(space, rows) for space in self.spaces), count=len(rows))
 
     def pooled(self, values: Float[np.ndarray, " N"]) -> Float[np.ndarray, " M"]:
         """Means over the windows; the values themselves where there are none."""

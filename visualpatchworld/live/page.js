@@ -56,7 +56,7 @@ function begin(told) {
   $("goalkey").hidden = !world.acts;
   $("stage").hidden = !world.scene;
   $("hint").textContent = world.scene ? (world.scene.solid ? "drag a goal (shift: up and down, wheel: turn); drag elsewhere to look around" : "drag a goal (wheel: turn)") : "";
-  if (world.scene) scene = new Scene($("scene"), world.scene, aim, redraw);
+  if (world.scene) scene = window.live.scene = new Scene($("scene"), world.scene, aim, redraw);
   $("view").classList.toggle("scenic", Boolean(world.scene));
   $("fields").classList.toggle("large", !world.scene);
   charts = world.fields.map((field, i) => {

@@ -69,11 +69,12 @@ class Cell:
     goals: str = "same-episode"  # where goals come from; the offset is 0 where they have nothing to do with the start
     goal_fields: str = ""  # what of a goal counts, where that is not all
     tolerance: float = 1.0  # on the success radius
+    search: str = ""  # the values of a planner that is not the frozen one; its title says only the main ones
 
     @property
     def file_name(self) -> str:
         # What came later counts only where it says something, so that cells keep their names.
-        later = {"written_by": "", "goals": "same-episode", "goal_fields": "", "tolerance": 1.0}
+        later = {"written_by": "", "goals": "same-episode", "goal_fields": "", "tolerance": 1.0, "search": ""}
         named = {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}
         digest = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:8]
         return f"{self.domain}-{self.source}-{self.method}-{self.observe}-{self.score}-{self.offset}-{self.seed}-{digest}.jsonl"

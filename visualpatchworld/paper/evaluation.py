@@ -71,7 +71,7 @@ def without_program(meets: Metric) -> Try:
     """What a method achieves that has no program to plan with: it never acts, and fails even where nothing was left to do."""
 
     def attempt(task: Task, world: Simulator) -> Attempt:
-        state = world.observe()
+        state = world.get_state()
         return Attempt(False, bool(meets(state, task.goal)), state[None], np.empty((0, world.action_dim)), ())
 
     return attempt
@@ -181,6 +181,11 @@ class Request:
         return planner if self.horizon is None else planner.looking(self.horizon)
 
     @property
+    def _frozen(self) -> bool:
+        """Whether the planner is the protocol's, whose values never change."""
+        return self.domain.planner_named(self.planner_name) == self.domain.planner
+
+    @property
     def cost(self) -> Cost:
         return self.domain.cost_for(self.planner_name, self.metric)
 
@@ -198,7 +203,7 @@ class Request:
         def met(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
             return self.meets(state, self.goals.masked(goal, space))
 
-        tasks = draw_far_tasks(episodes, count=self.count, seed=self.seed, met=met, given=self._given)
+        tasks = draw_far_tasks(episodes, count=self.count, seed=self.seed, met=met, given=self._given, moves=self.goals.of == "moving")
         return tuple(replace(task, goal=self.goals.masked(task.goal, space)) for task in tasks)
 
     @property
@@ -207,11 +212,16 @@ class Request:
         if self.goals.given is None:
             return None
         goal = np.array(self.goals.given)
-        whole = np.where(np.isnan(goal), for_tasks(self.episodes)[0].states[0], goal)
+        whole = np.where(np.isnan(goal), for_tasks(self.episodes)[0].observations[0], goal)
         world = self.domain.simulator(self.constants)
         world.reset(seed=0)
-        world.place(whole)
-        return Row(Episode(-1, goal[None], world.get_state()[None], np.zeros((1, world.action_dim))), 0)
+        world.set_state(whole)
+        return Row(
+            Episode(
+                index=-1, observations=goal[None], engine_states=world.get_engine_state()[None], actions=np.zeros((0, world.action_dim))
+            ),
+            0,
+        )
 
     @property
     def model(self) -> Scorer | None:
@@ -247,6 +257,7 @@ class Request:
             goals=self.goals.of,
             goal_fields=",".join(self.goals.fields),
             tolerance=self.goals.tolerance,
+            search="" if not planned or self._frozen else self.planner.values,
         )
 
 
@@ -270,7 +281,7 @@ def attempts(request: Request) -> Try:
         planner=request.planner,
         cost=request.cost,
     )
-    library = [episode.actions[:-1] for episode in for_fitting(request.episodes)]
+    library = [episode.actions for episode in for_fitting(request.episodes)]
     return planning(condition, request.meets, request.budget, request.seed, library)
 
 

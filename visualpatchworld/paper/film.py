@@ -48,7 +48,7 @@ def write_films(folder: Path, request: Request, count: int, first: Collection[in
         imagined = [] if request.program is None else imagine(request.program, made.plans)
         frames = film(world, task, made, imagined, ways, request.planner.title)
         name = f"{request.domain.name}-{request.method}-{request.observe}-{request.score}-{request.seed}-task{task.number:02d}"
-        yield from (_write(folder / f"{name}{suffix}", frames) for suffix in (".mp4", ".gif"))
+        yield from (write_film(folder / f"{name}{suffix}", frames) for suffix in (".mp4", ".gif"))
 
 
 def ways_in(domain: Domain) -> Ways:
@@ -70,9 +70,9 @@ def imagine(program: Program, plans: Sequence[PlanMade]) -> list[Float[np.ndarra
 
 def film(world: Simulator, task: Task, attempt: Attempt, imagined: Sequence[Float[np.ndarray, "H+1 S"]], ways: Ways, title: str) -> Frames:
     """The frames of an attempt, which is repeated in `world` to draw it."""
-    world.set_state(task.goal_engine_state)
+    world.set_engine_state(task.goal_engine_state)
     goal = world.render()
-    world.set_state(task.start_engine_state)
+    world.set_engine_state(task.start_engine_state)
     frames = []
     for step in range(len(attempt.states)):
         if step:
@@ -115,7 +115,8 @@ def _captioned(canvas: UInt8[np.ndarray, "h w 3"], said: str, title: str, with_i
     return np.concatenate([canvas, line])
 
 
-def _write(path: Path, frames: Frames) -> Path:
+def write_film(path: Path, frames: Frames) -> Path:
+    """Write frames as MP4, or as GIF where the name says so."""
     if path.suffix == ".mp4":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # JAX warns of forks; this one becomes ffmpeg at once

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from visualpatchworld.plan.sampling import ACTION_LIMIT, Objective, Round, Sampler, held, with_best
+from visualpatchworld.plan.rounds import ACTION_LIMIT, Round, held, with_best
+from visualpatchworld.plan.sampling import Objective, Sampler
 from visualpatchworld.plan.scorer import InducedScorer
 
 

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from visualpatchworld.plan.sampling import Round, Sampler, with_best
+from visualpatchworld.plan.rounds import Round, with_best
+from visualpatchworld.plan.sampling import Sampler
 
 
 @dataclass(frozen=True, kw_only=True)

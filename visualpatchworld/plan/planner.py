@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -81,7 +81,17 @@ class Planner(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What it does in a few words; results are kept under it."""
+        """What it does in a few words, for people; `values` tells planners apart."""
+
+    @property
+    def values(self) -> str:
+        """All that decides what it finds, so that results of unequal planners never mix: every value that is not its field's default."""
+        own = [
+            (each.name, getattr(self, each.name))
+            for each in fields(self)
+            if each.default is MISSING or getattr(self, each.name) != each.default
+        ]
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in sorted(own))})"
 
     @property
     @abstractmethod

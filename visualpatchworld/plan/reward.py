@@ -39,7 +39,7 @@ FIRST_SEARCHES = 4
 NO_LIMIT = 1000  # steps of an episode in a world without a time limit
 UNLIMITED = 1 << 20
 
-Policy = Callable[[Float[np.ndarray, " O"], int], Float[np.ndarray, " A"]]  # observation and steps that remain -> action
+Policy = Callable[[Float[np.ndarray, " O"], int], Float[np.ndarray, " A"] | None]  # observation and steps that remain -> action
 
 
 class CannotPlan(VpwError):
@@ -181,17 +181,19 @@ class Controller:
             self.search(state, self._first(state, self._key), UNLIMITED, self._key)
         return time.perf_counter() - began
 
-    def episode(self, seed: int, most: int | None = None) -> Trajectory:
-        """One episode, or the first so many steps of it."""
-        return lived(self.world, seed, self.policy(), most)
+    def episode(self, seed: int, most: int | None = None, late: Callable[[], bool] = lambda: False) -> Trajectory:
+        """One episode, or the first so many steps of it, or what of it comes before it is late."""
+        return lived(self.world, seed, self.policy(late), most)
 
-    def policy(self) -> Policy:
+    def policy(self, late: Callable[[], bool] = lambda: False) -> Policy:
         """How one episode is acted in, from its first observation on."""
         self._key, first = jax.random.split(self._key)
         population, plan, state, acted, age = None, None, None, None, 0
 
-        def act(observation: Float[np.ndarray, " O"], remaining: int) -> Float[np.ndarray, " A"]:
+        def act(observation: Float[np.ndarray, " O"], remaining: int) -> Float[np.ndarray, " A"] | None:
             nonlocal population, plan, state, acted, age
+            if late():
+                return None
             began = time.perf_counter()
             state = self._track.first(observation) if state is None else self._track.next(state, acted, observation)
             if population is None:
@@ -210,11 +212,13 @@ class Controller:
         return act
 
 
-def rehearse(world: World, program: Program, planner: ReturnPlanner, seed: int, most: int) -> Trajectory:
+def rehearse(
+    world: World, program: Program, planner: ReturnPlanner, seed: int, most: int, late: Callable[[], bool] = lambda: False
+) -> Trajectory:
     """An episode of at most so many steps, planned with a program's own reward and end: a planner goes where a program is wrong."""
     imagined = imagine(program)
     planner = replace(planner, horizon=max(planner.execute, min(planner.horizon, world.time_limit or planner.horizon)))
-    return Controller(world, imagined, planner, compiled_search(planner, world.action_space, imagined), seed).episode(seed, most)
+    return Controller(world, imagined, planner, compiled_search(planner, world.action_space, imagined), seed).episode(seed, most, late)
 
 
 def lived(world: World, seed: int, policy: Policy, most: int | None = None) -> Trajectory:
@@ -222,7 +226,7 @@ def lived(world: World, seed: int, policy: Policy, most: int | None = None) -> T
     limit = world.time_limit
     steps = min(limit or NO_LIMIT, most or UNLIMITED)
 
-    def act(observations: Sequence[Float[np.ndarray, " O"]]) -> Float[np.ndarray, " A"]:
+    def act(observations: Sequence[Float[np.ndarray, " O"]]) -> Float[np.ndarray, " A"] | None:
         return policy(observations[-1], limit - len(observations) + 1 if limit else UNLIMITED)
 
     return record(world, world.reset(seed), act, steps)

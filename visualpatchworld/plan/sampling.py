@@ -15,21 +15,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from visualpatchworld.plan.planner import Plan, Planner, Scorer, Search, Situation
+from visualpatchworld.plan.rounds import Round, draw_all, fine_rounds, first_rounds, held, refit_all
 from visualpatchworld.plan.scorer import InducedScorer
-
-ACTION_LIMIT = 1.0
-# Axes, besides those of the whole project: R restarts, N actions of a plan that are free (each is held for some steps).
-
-
-class Round(NamedTuple):
-    """What one round of one restart hands to the next: where to draw, and the best plans so far."""
-
-    mean: Float[Array, "N A"]
-    std: Float[Array, "N A"]
-    best: Float[Array, "N A"]
-    best_cost: Float[Array, ""]
-    kept: Float[Array, "M N A"]  # further candidates of the next round
-    non_finite: Int[Array, ""]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +36,8 @@ class Sampler(Planner):
     colour: float = 0.0  # of the noise: power falls with frequency to this exponent; 0 is white
     enough: float = 0.0  # the search ends with a plan that costs less; a cost below 1 meets the goal where costs are in success radii
     heeds_budget: bool = False  # futures count only as far as steps are left
+    fine_iterations: int = 0  # further rounds, in which no action is held: around the best plan of each restart
+    fine_std: float = 0.2  # of an action in the first of these
 
     def __post_init__(self):
         super().__post_init__()
@@ -56,15 +45,26 @@ class Sampler(Planner):
             raise ValueError("samples, iterations, restarts and init_std must be positive")
         if self.hold < 1 or self.horizon % self.hold:
             raise ValueError(f"hold must divide the horizon of {self.horizon} steps, {self.hold} does not")
-        if self.colour < 0 or self.enough < 0 or self.warm_std < 0:
-            raise ValueError("colour, enough and warm_std must not be negative")
+        if self.colour < 0 or self.enough < 0 or self.warm_std < 0 or self.fine_iterations < 0:
+            raise ValueError("colour, enough, warm_std and fine_iterations must not be negative")
+        if self.fine_std <= 0:
+            raise ValueError("fine_std must be positive")
 
     def looking(self, steps: int) -> Self:
         return replace(self, horizon=steps, replan_every=steps, hold=math.gcd(self.hold, steps))
 
     def within(self, tolerance: float) -> Self:
-        closely = min(self.replan_every, self.hold) if tolerance < 1 else self.replan_every  # the oftener, the better a plan is refined
-        return replace(self, enough=tolerance * self.enough, replan_every=closely)
+        scaled = replace(self, enough=tolerance * self.enough)
+        if tolerance >= 1 or self.hold == 1:
+            return scaled
+        # Held actions come near a goal and seldom meet it closely: each moves the world for several steps. The oftener a plan is made, the
+        # better it is refined.
+        return replace(scaled, replan_every=min(self.replan_every, self.hold), fine_iterations=self.fine_iterations or 2 * self.iterations)
+
+    @property
+    def unheld(self) -> Self:
+        """The search of the further rounds, in which no action is held."""
+        return replace(self, hold=1, iterations=self.fine_iterations, init_std=self.fine_std, fine_iterations=0)
 
     @property
     @abstractmethod
@@ -92,11 +92,12 @@ class Sampler(Planner):
     def title(self) -> str:
         budget = f"{self.restarts} x " * (self.restarts > 1) + f"{self.samples} x {self.iterations}"
         further = [f"actions held for {self.hold}"] * (self.hold > 1) + ["warm start"] * (self.warm_start and self.hold > 1)
+        further += [f"{self.fine_iterations} rounds more with none held"] * (self.fine_iterations > 0)
         return ", ".join([f"{self.kind} {budget}", f"{self.horizon} steps ahead", f"{self.replan_every} executed", *further])
 
     @property
     def rollouts_per_plan(self) -> int:
-        return self.samples * self.iterations * self.restarts
+        return self.samples * (self.iterations + self.fine_iterations) * self.restarts
 
     def prepare(self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
         return sampling_search(self, scorer)
@@ -118,28 +119,37 @@ def sampling_search(sampler: Sampler, scorer: Scorer) -> Search:
 def _compiled_search(sampler: Sampler, scorer: InducedScorer) -> Search:
     @jax.jit
     def search(objective: Objective, start: Float[Array, "H A"], key: PRNGKeyArray) -> tuple[Array, Array, Array]:
-        keys = jax.random.split(key, sampler.iterations)
+        def costs(actions: Float[Array, "K H A"]) -> Float[Array, " K"]:
+            return scorer.costs(objective.state, objective.goal, actions, objective.steps_left)
 
-        def advance(rounds: Round, key: PRNGKeyArray) -> Round:
-            actions = draw_all(sampler, rounds, key)
-            costs = scorer.costs(objective.state, objective.goal, held(sampler, actions), objective.steps_left)
-            return refit_all(sampler, rounds, actions, costs)
+        def improved(stage: Sampler, rounds: Round, key: PRNGKeyArray, known: Float[Array, ""] | float = jnp.inf) -> Round:
+            keys = jax.random.split(key, stage.iterations)
 
-        rounds = first_rounds(sampler, start)
-        if sampler.enough:
-            more = lambda carry: (carry[0] < sampler.iterations) & (carry[1].best_cost.min() >= sampler.enough)  # noqa: E731
-            rounds = jax.lax.while_loop(more, lambda carry: (carry[0] + 1, advance(carry[1], keys[carry[0]])), (0, rounds))[1]
+            def advance(rounds: Round, key: PRNGKeyArray) -> Round:
+                actions = draw_all(stage, rounds, key)
+                return refit_all(stage, rounds, actions, costs(held(stage, actions)))
+
+            if not stage.enough:
+                return jax.lax.scan(lambda rounds, key: (advance(rounds, key), None), rounds, keys)[0]
+            more = lambda carry: (carry[0] < stage.iterations) & (jnp.minimum(carry[1].best_cost.min(), known) >= stage.enough)  # noqa: E731
+            return jax.lax.while_loop(more, lambda carry: (carry[0] + 1, advance(carry[1], keys[carry[0]])), (0, rounds))[1]
+
+        if sampler.fine_iterations:
+            start_cost = costs(start[None])[0]
+            rounds = improved(sampler, first_rounds(sampler, start), key, known=start_cost)
+            stage = sampler.unheld
+            rounds = improved(stage, fine_rounds(sampler, rounds, start, start_cost), jax.random.fold_in(key, 1))
         else:
-            rounds = jax.lax.scan(lambda rounds, key: (advance(rounds, key), None), rounds, keys)[0]
+            stage, rounds = sampler, improved(sampler, first_rounds(sampler, start), key)
         if sampler.polishes:
-            polished = sampler.polish(scorer, objective, rounds.best)
-            costs = scorer.costs(objective.state, objective.goal, held(sampler, polished), objective.steps_left)
-            better = costs < rounds.best_cost  # never so where the cost is not a number
+            polished = stage.polish(scorer, objective, rounds.best)
+            after = costs(held(stage, polished))
+            better = after < rounds.best_cost  # never so where the cost is not a number
             rounds = rounds._replace(
-                best=jnp.where(better[:, None, None], polished, rounds.best), best_cost=jnp.where(better, costs, rounds.best_cost)
+                best=jnp.where(better[:, None, None], polished, rounds.best), best_cost=jnp.where(better, after, rounds.best_cost)
             )
         best = rounds.best_cost.argmin()
-        return held(sampler, rounds.best[best]), rounds.best_cost[best], rounds.non_finite.sum()
+        return held(stage, rounds.best[best]), rounds.best_cost[best], rounds.non_finite.sum()
 
     def run(situation: Situation, start: Float[np.ndarray, "H A"], key: PRNGKeyArray) -> Plan:
         actions, cost, non_finite = search(_objective(sampler, situation), jnp.asarray(start, jnp.float32), key)
@@ -158,87 +168,35 @@ def _objective(sampler: Sampler, situation: Situation) -> Objective:
 
 
 def _stepwise_search(sampler: Sampler, scorer: Scorer) -> Search:
-    first, draw_round, refit_round = (jax.jit(partial(function, sampler)) for function in (first_rounds, draw_all, refit_all))
+    stages = [_Stage(sampler), *([_Stage(sampler.unheld)] if sampler.fine_iterations else [])]
 
     def run(situation: Situation, start: Float[np.ndarray, "H A"], key: PRNGKeyArray) -> Plan:
         situation = situation if sampler.heeds_budget else situation._replace(steps_left=None)
-        rounds, engine_rollouts, non_finite = first(jnp.asarray(start, jnp.float32)), 0, 0
-        for round_key in jax.random.split(key, sampler.iterations):
-            actions = draw_round(rounds, round_key)
-            scores = scorer.score(situation, np.asarray(held(sampler, actions)))
-            rounds = refit_round(rounds, actions, jnp.asarray(scores.costs, jnp.float32))
-            engine_rollouts, non_finite = engine_rollouts + scores.engine_rollouts, non_finite + scores.non_finite
-            if float(rounds.best_cost.min()) < sampler.enough:
-                break
+        begin = jnp.asarray(start, jnp.float32)
+        rounds, start_cost, engine_rollouts, non_finite = stages[0].first(begin), np.inf, 0, 0
+        if sampler.fine_iterations:
+            known = scorer.score(situation, np.asarray(begin)[None])
+            start_cost, engine_rollouts = known.costs[0], known.engine_rollouts
+        for number, stage in enumerate(stages):
+            if number:
+                rounds, key = fine_rounds(sampler, rounds, begin, start_cost), jax.random.fold_in(key, number)
+            for round_key in jax.random.split(key, stage.sampler.iterations):
+                if min(float(rounds.best_cost.min()), start_cost) < sampler.enough:
+                    break
+                actions = stage.draw(rounds, round_key)
+                scores = scorer.score(situation, np.asarray(held(stage.sampler, actions)))
+                rounds = stage.refit(rounds, actions, jnp.asarray(scores.costs, jnp.float32))
+                engine_rollouts, non_finite = engine_rollouts + scores.engine_rollouts, non_finite + scores.non_finite
         best = int(rounds.best_cost.argmin())
-        plan = np.asarray(held(sampler, rounds.best[best]), np.float64)
+        plan = np.asarray(held(stages[-1].sampler, rounds.best[best]), np.float64)
         return Plan(plan, float(rounds.best_cost[best]), engine_rollouts, non_finite)
 
     return run
 
 
-def held(sampler: Sampler, knots: Float[Array, "*B N A"]) -> Float[Array, "*B H A"]:
-    """The actions of every step."""
-    return jnp.repeat(knots, sampler.hold, axis=-2) if sampler.hold > 1 else knots
+class _Stage:
+    """The functions of one search, compiled."""
 
-
-def first_rounds(sampler: Sampler, start: Float[Array, "H A"]) -> Round:
-    """Of every restart: nothing is known yet but where to begin."""
-    knots = start[:: sampler.hold]
-    begin = jnp.stack([knots * (restart % 2 == 0) for restart in range(sampler.restarts)])
-    warm = (begin != 0).any(axis=(1, 2), keepdims=True) & (sampler.warm_std > 0)
-    return Round(
-        mean=begin,
-        std=jnp.where(warm, sampler.warm_std, jnp.full_like(begin, sampler.init_std)),
-        best=begin,
-        best_cost=jnp.full(sampler.restarts, jnp.inf, start.dtype),
-        kept=jnp.repeat(begin[:, None], sampler.num_kept, axis=1),
-        non_finite=jnp.zeros(sampler.restarts, int),
-    )
-
-
-def draw_all(sampler: Sampler, rounds: Round, key: PRNGKeyArray) -> Float[Array, "RK N A"]:
-    """The candidates of all restarts, one restart after the other."""
-    _, knots, width = rounds.mean.shape
-    noise = coloured(key, (sampler.restarts * sampler.samples, knots, width), sampler.colour)
-    drawn = jax.vmap(partial(draw, sampler))(rounds, noise.reshape(sampler.restarts, sampler.samples, knots, width))
-    return drawn.reshape(-1, knots, width)
-
-
-def draw(sampler: Sampler, earlier: Round, noise: Float[Array, "K N A"]) -> Float[Array, "K N A"]:
-    """Candidates around the mean; the mean itself, the best so far and those kept are among them."""
-    actions = jnp.clip(earlier.mean + earlier.std * noise, -ACTION_LIMIT, ACTION_LIMIT)
-    actions = actions.at[0].set(earlier.mean).at[1 % sampler.samples].set(earlier.best)
-    return actions.at[2 : 2 + sampler.num_kept].set(earlier.kept) if sampler.num_kept else actions
-
-
-def coloured(key: PRNGKeyArray, shape: tuple[int, int, int], colour: float) -> Float[Array, "K N A"]:
-    """Normal noise of unit variance whose power falls with frequency along the plan."""
-    white = jax.random.normal(key, shape, jnp.float32)
-    count = shape[1]
-    if not colour or count < 2:
-        return white
-    frequencies = np.fft.rfftfreq(count)
-    frequencies[0] = 1 / count  # what does not change at all counts as the slowest wave
-    scale = frequencies ** (-colour / 2)
-    weights = np.where((np.arange(len(scale)) == 0) | ((count % 2 == 0) & (np.arange(len(scale)) == count // 2)), 1, 2)
-    scale = scale * np.sqrt(count / (weights * scale**2).sum())
-    filtering = np.fft.irfft(np.fft.rfft(np.eye(count), axis=0) * scale[:, None], n=count, axis=0)  # as a matrix: plans are short
-    return jnp.einsum("mn,kna->kma", jnp.asarray(filtering, jnp.float32), white)
-
-
-def refit_all(sampler: Sampler, rounds: Round, actions: Float[Array, "RK N A"], costs: Float[Array, " RK"]) -> Round:
-    """What every restart learned from its candidates; a cost that is not a number is the worst there is, and counted."""
-    finite = jnp.isfinite(costs).reshape(sampler.restarts, -1)
-    costs = jnp.where(finite, costs.reshape(finite.shape), jnp.inf)
-    after = jax.vmap(sampler.refit)(rounds, actions.reshape(*finite.shape, *actions.shape[1:]), costs)
-    return after._replace(non_finite=rounds.non_finite + (~finite).sum(axis=1))
-
-
-def with_best(earlier: Round, actions: Float[Array, "K N A"], costs: Float[Array, " K"]) -> Round:
-    """The round with the cheapest candidate in place of the best so far, if it is cheaper."""
-    cheapest = costs.argmin()
-    better = costs[cheapest] < earlier.best_cost
-    return earlier._replace(
-        best=jnp.where(better, actions[cheapest], earlier.best), best_cost=jnp.where(better, costs[cheapest], earlier.best_cost)
-    )
+    def __init__(self, sampler: Sampler):
+        self.sampler = sampler
+        self.first, self.draw, self.refit = (jax.jit(partial(function, sampler)) for function in (first_rounds, draw_all, refit_all))

@@ -18,8 +18,8 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import batch_costs
 
 if TYPE_CHECKING:  # a program plans where no engine is installed, too
-    from visualpatchworld.domain import Cost
     from visualpatchworld.simulator import Simulator
+    from visualpatchworld.task import Cost
 
 
 @dataclass(frozen=True)

@@ -49,12 +49,12 @@ def moment(run: Run) -> Moment:
     """The start of a test episode, or of a world set up anew where no episodes are kept."""
     world = run.domain.simulator(run.constants)
     try:
-        world.set_state(for_tasks(run.traces.episodes)[0].engine_states[0])
+        world.set_engine_state(for_tasks(run.traces.episodes)[0].engine_states[0])
     except VpwError:
         world.reset(seed=0)
     picture = world.render().astype(np.uint8)
-    graph = run.domain.scene.oracle(world.observe(), run.constants, step=0)
-    sighting = _seen(run, world.observe(), picture)
+    graph = run.domain.scene.oracle(world.get_state(), run.constants, step=0)
+    sighting = _seen(run, world.get_state(), picture)
     moving = [item.name for item in graph.objects if not item.fixed]
     marked = tuple(name for name in moving if name in sighting.outlines)
     return Moment(as_data_url(picture), _lines(sighting, moving), graph, marked)

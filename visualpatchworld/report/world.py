@@ -18,28 +18,28 @@ from visualpatchworld.program.program import MOST_BYTES, Program, read_program
 from visualpatchworld.report.run import INDUCTION, LARGEST_JSON, PROGRAM, lies_in, sent
 from visualpatchworld.strict_json import from_json
 
-PLAN, CHECK = "plan.json", "check.json"
+PLAN, CHECK, FILMS = "plan.json", "check.json", "films"
 LOOSE = 0.1  # a standard error of more than this share of its constant leaves the constant open
 CLOSE = 3.0  # a rival with at most so many times the error is not refuted
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class FieldRecord(_Record):
+class FieldRecord(Record):
     name: str
     role: str
     of: str | None = None
     evidence: str = ""
 
 
-class LawRecord(_Record):
+class LawRecord(Record):
     law: str
     bodies: tuple[str, ...] = ()
 
 
-class RivalRecord(_Record):
+class RivalRecord(Record):
     sketch: str
     source: str = ""
     error: Error
@@ -47,32 +47,32 @@ class RivalRecord(_Record):
     integrator: str = ""
 
 
-class ThresholdRecord(_Record):
+class ThresholdRecord(Record):
     expression: str
     above: bool
     value: float
     bracket: tuple[float | None, float | None]
 
 
-class RewardRecord(_Record):
+class RewardRecord(Record):
     expression: str
     paid: bool
     why: str = ""
     left: Error = math.nan
 
 
-class EndRecord(_Record):
+class EndRecord(Record):
     thresholds: tuple[ThresholdRecord, ...] = ()
     why: str = ""
 
 
-class SpreadRecord(_Record):
+class SpreadRecord(Record):
     mean: Error
     median: Error
     p90: Error
 
 
-class WorldRecord(_Record):
+class WorldRecord(Record):
     """How a program of any world came about: what `vpw induce WORLD` writes."""
 
     world: str
@@ -93,7 +93,7 @@ class WorldRecord(_Record):
     seconds: float
 
 
-class PlanRecord(_Record):
+class PlanRecord(Record):
     """Returns of planned episodes: what `vpw plan --task reward` prints."""
 
     return_mean: float
@@ -104,10 +104,11 @@ class PlanRecord(_Record):
     planner: str
     seconds_per_step_median: float
     returns: tuple[float, ...] = ()
+    not_filmed: str = ""  # why there is no film
     program_hash: str = ""
 
 
-class CheckRecord(_Record):
+class CheckRecord(Record):
     """Steps that no search has seen, beside what the program imagines of them."""
 
     names: tuple[str, ...]
@@ -156,7 +157,7 @@ class WorldRun:
 
     @property
     def films(self) -> list[Path]:
-        folder = self.folder / "films"
+        folder = self.folder / FILMS
         return sorted(folder.glob("*.mp4")) if lies_in(self.folder, folder) else []
 
     def _read(self, name: str, kind: type[Any], who: str) -> Any:

@@ -30,7 +30,7 @@ def sections() -> dict[str, Callable[[WorldRun], Any]]:
         "error_chart": _error_chart,
         "check": lambda run: run.check,
         "field_rows": lambda run: _field_rows(run.check),
-        "stretch_charts": lambda run: _stretch_charts(run.check),
+        "stretch_charts": lambda run: stretch_charts(run.check),
         "plan": lambda run: run.plan,
         "left_open": lambda run: undetermined(run.record, {dial.name: dial.meaning for dial in dials_of(run.program)}),
         "films": lambda run: [data_url(sent(run.folder, path, LARGEST_FILM), "video/mp4") for path in run.films[:MOST_FILMS]],
@@ -77,7 +77,7 @@ def _field_rows(check: CheckRecord) -> list[tuple[str, list[str]]]:
     return [(name, [f"{by[name]:.2g}" if name in by else "still" for by in check.by_field.values()]) for name in check.names]
 
 
-def _stretch_charts(check: CheckRecord) -> list[Markup]:
+def stretch_charts(check: CheckRecord) -> list[Markup]:
     """One chart per field of the stretch that nobody has seen."""
     charts = []
     for i, name in enumerate(check.names):

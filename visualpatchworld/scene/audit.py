@@ -104,7 +104,7 @@ def _errors(domain: Domain, readings: list[Reading]) -> dict[str, np.ndarray]:
     space = domain.scene.state_space
     read = np.array([reading.state for reading in readings])
     true = np.array([_truth(reading.moment) for reading in readings])
-    errors = {name: quantity(read, true) for name, quantity in domain.quantities.items()}
+    errors = {name: quantity(read, true) for name, quantity in domain.error_metrics.items()}
     # One picture alone says nothing about velocities.
     followed = np.array([len(reading.moment.frames) > 1 for reading in readings])
     errors |= {field.name: (read - true)[followed, i] for i, field in enumerate(space) if ".velocity." in field.at and followed.any()}
@@ -133,9 +133,9 @@ def moments_of_episodes(domain: Domain, constants: Constants, *, episodes: int, 
     """Every step of newly collected episodes, with the frames before it."""
     for episode in collect(domain, constants, episodes=episodes, seed=seed, pixels=True):
         assert episode.frames is not None
-        for step in range(len(episode)):
+        for step in range(episode.num_rows):
             first = max(step - RECENT + 1, 0)
-            yield Moment(episode.frames[first : step + 1], episode.actions[first:step], episode.states[step])
+            yield Moment(episode.frames[first : step + 1], episode.actions[first:step], episode.observations[step])
 
 
 def moments_of_file(domain: Domain, path: Path) -> list[Moment]:

@@ -6,75 +6,62 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from visualpatchworld import __version__
-from visualpatchworld.domain import Domain, Policy, find_domains
+from visualpatchworld.domain import Domain, find_domains, held_actions
 from visualpatchworld.errors import VpwError
 from visualpatchworld.input import read_text
 from visualpatchworld.output import make_folder, write_text
-from visualpatchworld.scene.tool.calibration import Calibration, Recording, calibrate, parse_calibration, sources
+from visualpatchworld.scene.tool.calibration import Calibration, calibrate, parse_calibration, sources
 from visualpatchworld.scene.tool.extractor import ToolExtractor
-from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator
+from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
 from visualpatchworld.trace.episode import collect
+from visualpatchworld.world.trajectory import Trajectory
 
 SEED = 7000  # of the episodes to calibrate with; data that others collect has other seeds
 WANDERING_SEED = SEED + 1
-HELD_STEPS = (3, 16)  # for how long a random action is held, the end excluded
 SHIPPED = "calibration.json"  # beside a domain's look: the calibration for its nominal constants
 
 
 def extractor(domain: Domain, constants: Constants | None = None) -> ToolExtractor:
     """The tool extractor of a world; calibrated at the first call, from then on read from a file."""
     constants = constants or domain.constants
-    return ToolExtractor(domain.scene, domain.look, _calibration(domain, constants), FRAME_SIZE_PX)
+    return ToolExtractor(domain.scene, domain.seen(), _calibration(domain, constants), FRAME_SIZE_PX)
 
 
 def fresh_calibration(domain: Domain, constants: Constants) -> Calibration:
     """A calibration from episodes collected now."""
-    look = domain.look
-    found = recordings(domain, constants, SEED, look.num_episodes)
+    look = domain.seen()
+    found = pictured(domain, constants, SEED, look.num_episodes)
     if look.num_wandering:
-        found += recordings(dataclasses.replace(domain, policy=wander), constants, WANDERING_SEED, look.num_wandering)
+        found += pictured(dataclasses.replace(domain, policy=held_actions), constants, WANDERING_SEED, look.num_wandering)
     return calibrate(look, domain.scene.state_space, found)
 
 
-def wander(simulator: Simulator, rng: np.random.Generator) -> Policy:
-    """Random actions, each held for a while: they lead where a policy with a purpose never goes, but a planner may."""
-
-    def actions() -> Iterator[np.ndarray]:
-        while True:
-            action = rng.uniform(-1.0, 1.0, simulator.action_dim)
-            for _ in range(rng.integers(*HELD_STEPS)):
-                yield action
-
-    chosen = actions()
-    return lambda: next(chosen)
-
-
-def recordings(domain: Domain, constants: Constants, seed: int, episodes: int) -> list[Recording]:
+def pictured(domain: Domain, constants: Constants, seed: int, episodes: int) -> list[Trajectory]:
     """Episodes of the domain's policy with pictures, one step in as many as its look takes."""
-    every, simulator = domain.look.every, domain.simulator(constants)
+    every, simulator = domain.seen().every, domain.simulator(constants)
     found = []
     for episode in collect(domain, constants, episodes=episodes, seed=seed):
         steps = slice(None, None, every)
         frames = []
         for engine_state in episode.engine_states[steps]:
-            simulator.set_state(engine_state)
+            simulator.set_engine_state(engine_state)
             frames.append(simulator.render())
-        found.append(Recording(np.array(frames), episode.states[steps], episode.actions[steps]))
+        states = episode.observations[steps]
+        found.append(Trajectory(states, episode.actions[steps][: len(states) - 1], frames=np.array(frames)))
     return found
 
 
 def calibration_path(domain: Domain, constants: Constants) -> Path:
     """Where the calibration lies: with the domain for its nominal constants, in the user's cache for others."""
     if _key(domain, constants) == _key(domain, domain.constants):
-        shipped = find_domains()[domain.name] / SHIPPED
-        if shipped.is_file():
-            return shipped
+        place = find_domains().get(domain.name)
+        if place is not None and (place / SHIPPED).is_file():
+            return place / SHIPPED
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     return cache / "visualpatchworld" / "calibration" / f"{domain.name}-{_key(domain, constants)}.json"
 
@@ -96,5 +83,5 @@ def _key(domain: Domain, constants: Constants) -> str:
     """A short name for what a calibration depends on: the look, and the constants that change pictures or velocities."""
     values = dataclasses.asdict(constants)
     if not sources(domain.scene.state_space)[0]:
-        values = {name: values[name] for name in domain.look.seen_constants}
+        values = {name: values[name] for name in domain.seen().seen_constants}
     return hashlib.sha256(json.dumps([__version__, repr(domain.look), values]).encode()).hexdigest()[:16]

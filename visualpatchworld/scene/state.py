@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,17 +13,38 @@ from visualpatchworld.errors import BadGraph, BadState
 from visualpatchworld.scene.relations import relate
 from visualpatchworld.scene.schema import Metadata, Pose, SceneGraph, SceneObject, Source, Velocity
 
+# What the end of a field's name says of its place in a scene graph.
+PLACES = {
+    **{axis: f"pose.{axis}" for axis in "xyz"},
+    **{f"v{axis}": f"velocity.{axis}" for axis in "xyz"},
+    "angle": "pose.angle",
+    "spin": "velocity.spin",
+}
+
 
 @dataclass(frozen=True)
 class StateField:
-    """One number of the state: `at` is its place in a scene graph, as `object.pose.x` or `object.attributes.opening`."""
+    """One number of the state: `at` is its place in a scene graph, as `object.pose.x` or `object.attributes.opening`.
+
+    A name that ends as those of `PLACES` do says it already: `puck_vx` lies at `puck.velocity.x`.
+    """
 
     name: str
     unit: str
-    at: str
+    at: str = ""
     period: float | None = None
     low: float = 0.0  # of the wrapped range [low, low + period)
-    predicted: bool = True  # false for readings no program is asked to foresee, such as a contact force
+    predicted: bool = True  # false for readings no program is asked to predict, such as a contact force
+
+    def __post_init__(self):
+        if not self.at:
+            thing, _, ending = self.name.rpartition("_")
+            if not thing or ending not in PLACES:
+                endings = ", ".join(f"_{name}" for name in PLACES)
+                raise BadState(
+                    f"The field '{self.name}' ends in none of {endings}: say where it lies, as at='thing.attributes.{self.name}'."
+                )
+            object.__setattr__(self, "at", f"{thing}.{PLACES[ending]}")
 
     def wrapped(self, values: np.ndarray) -> np.ndarray:
         """Values brought into the field's range."""
@@ -41,6 +62,15 @@ class StateSpace:
     """The fields of a state vector, in order."""
 
     fields: tuple[StateField, ...]
+
+    @staticmethod
+    def of(**units: str) -> StateSpace:
+        """A space of fields that are named by object and axis, with their units: `StateSpace.of(puck_x="m", puck_vx="m/s")`.
+
+        An angle in rad is the same after a full turn.
+        """
+        turn = {name: 2 * np.pi if name.endswith("_angle") and unit == "rad" else None for name, unit in units.items()}
+        return StateSpace(tuple(StateField(name, unit, period=turn[name]) for name, unit in units.items()))
 
     def __len__(self) -> int:
         return len(self.fields)
@@ -119,16 +149,25 @@ def _with_numbers(item: SceneObject, parts: dict[str, dict[str, float]]) -> Scen
 
 @dataclass(frozen=True)
 class SceneTemplate:
-    """The objects of a domain with their shapes (from a simulator's constants), and the units its graphs are written in."""
+    """The objects of a domain with their shapes (from a simulator's constants), and the units its graphs are written in.
 
-    domain: str
-    state_space: StateSpace
+    The name, the state and the unit of lengths are the domain's own where they are left out.
+    """
+
     objects: Callable[[Any], tuple[SceneObject, ...]]
-    length_unit: str
     near: float  # gap below which two objects nearly touch, in the length unit
+    state_space: StateSpace = StateSpace(())
+    domain: str = ""
+    length_unit: str = ""
     y_axis: Literal["up", "down"] = "up"
     # Low and high corner of where an experimenter may put things; not needed where a border, walls or a base say it.
     workspace: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+
+    def of_domain(self, name: str, state_space: StateSpace) -> SceneTemplate:
+        """This template with what it leaves out: the domain's name, its state, and the unit of the first place in it."""
+        space = self.state_space if len(self.state_space) else state_space
+        unit = next((field.unit for field in space if field.at.endswith("pose.x")), "")
+        return replace(self, domain=self.domain or name, state_space=space, length_unit=self.length_unit or unit)
 
     def graph(self, objects: Sequence[SceneObject], source: Source, *, step: int | None = None, notes: Sequence[str] = ()) -> SceneGraph:
         """A graph of these objects with their relations."""
@@ -142,3 +181,9 @@ class SceneTemplate:
         """The oracle path: simulator state and shapes read directly, no perception in between."""
         posed = self.state_space.pose_objects(self.objects(constants), self.state_space.checked(state))
         return self.graph(posed, "oracle", step=step)
+
+
+def objects_of_fields(space: StateSpace) -> tuple[SceneObject, ...]:
+    """The objects that the fields of a state name, without shapes: the first is the agent, which actions drive, the others are blocks."""
+    names = dict.fromkeys(field.at.split(".")[0] for field in space)
+    return tuple(SceneObject(name=name, kind="block" if number else "agent") for number, name in enumerate(names))

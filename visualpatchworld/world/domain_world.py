@@ -34,20 +34,20 @@ class DomainWorld(LiveWorld):
 
     def _step(self, action: Float[np.ndarray, " A"]) -> tuple[Float[np.ndarray, " O"], float, bool, bool]:
         self.simulator.advance(np.clip(action, -self.simulator.action_limit, self.simulator.action_limit))
-        return self.simulator.observe(), 0.0, False, False
+        return self.simulator.get_state(), 0.0, False, False
 
     def _save(self) -> Float[np.ndarray, " E"]:
-        return np.array(self.simulator.get_state())
+        return np.array(self.simulator.get_engine_state())
 
     def _load(self, inside: Float[np.ndarray, " E"]) -> None:
-        self.simulator.set_state(inside)
+        self.simulator.set_engine_state(inside)
 
     def _get_place(self) -> Float[np.ndarray, " S"]:
-        return self.simulator.observe()
+        return self.simulator.get_state()
 
     def _set_place(self, place: Float[np.ndarray, " S"]) -> Float[np.ndarray, " S"]:
-        self.simulator.place(self.simulator.state_space.checked(place))
-        return self.simulator.observe()
+        self.simulator.set_state(self.simulator.state_space.checked(place))
+        return self.simulator.get_state()
 
     def _get_randomness(self) -> None:
         return None

@@ -13,7 +13,6 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld import engine_pool
-from visualpatchworld.domains.cube import task
 from visualpatchworld.domains.cube.model import (
     ARM,
     BLOCK_POSES,
@@ -87,17 +86,17 @@ class Cube(Simulator):
         self._data = self._env._data = mujoco.MjData(self._model)
         self._pinch = self._model.site("ur5e/robotiq/pinch").id
         self._pad = self._model.body("ur5e/robotiq/right_pad").id
-        self.set_state(self._model.qpos0)
+        self.set_engine_state(self._model.qpos0)
 
     @functools.cached_property
     def _camera(self) -> Camera:
         return Camera(self._model, "front_pixels", FRAME_SIZE_PX)
 
-    def get_state(self) -> Float[np.ndarray, " E"]:
+    def get_engine_state(self) -> Float[np.ndarray, " E"]:
         memory = [[self._contact], self._data.qacc_warmstart, self._earlier_arm]
         return np.concatenate([self._data.qpos, self._data.qvel, *memory])
 
-    def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
+    def set_engine_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
         widths = engine_widths(self.constants.blocks)
         state = np.concatenate([engine_state, np.zeros(sum(widths) - len(engine_state))])
         qpos, qvel, contact, warm_start, earlier_arm = np.split(state, np.cumsum(widths)[:-1])
@@ -109,7 +108,7 @@ class Cube(Simulator):
         self._data.qpos, self._data.qvel, self._data.qacc_warmstart = qpos, qvel, warm_start
         self._contact = float(contact[0])
 
-    def observe(self) -> Float[np.ndarray, " S"]:
+    def get_state(self) -> Float[np.ndarray, " S"]:
         qpos, facing = self._data.qpos, self._data.site_xmat[self._pinch]
         effector_yaw = np.arctan2(facing[3], facing[0])
         opening = np.clip(qpos[GRIPPER][0] / CLOSED_RAD, 0.0, 1.0)
@@ -118,11 +117,11 @@ class Cube(Simulator):
             numbers += [*place, np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))]
         return np.array(numbers)
 
-    def place(self, state: Float[np.ndarray, " S"]) -> None:
+    def set_state(self, state: Float[np.ndarray, " S"]) -> None:
         effector, (effector_yaw, opening, contact), blocks = np.split(state, [3, 6])
         joints = self._reach(effector, effector_yaw)
         poses = [[x, y, z, np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2)] for x, y, z, yaw in blocks.reshape(-1, 4)]
-        self.set_state(np.concatenate([joints, fingers_at(self._model, opening), *poses]))
+        self.set_engine_state(np.concatenate([joints, fingers_at(self._model, opening), *poses]))
         if contact > 0.5:
             self._grasp()
 
@@ -132,10 +131,10 @@ class Cube(Simulator):
         for _ in range(self.constants.blocks):
             taken.append(free_place(rng, taken))
             numbers += [*taken[-1], self.constants.cube_half_size, rng.uniform(-np.pi, np.pi)]
-        self.place(np.array(numbers))
+        self.set_state(np.array(numbers))
 
     def advance(self, action: Float[np.ndarray, " A"]) -> None:
-        before, blocks = self.observe(), self._data.qpos[BLOCK_POSES].copy()
+        before, blocks = self.get_state(), self._data.qpos[BLOCK_POSES].copy()
         # In single precision, as upstream: contact amplifies any difference.
         self._env.set_control(np.asarray(action, dtype=np.float32))
         if self.constants.effector == "servo":
@@ -146,10 +145,7 @@ class Cube(Simulator):
             self._glide()
         self._feel()
         if self.constants.object != "gripped":
-            self._carry(blocks, self.observe() - before)
-
-    def is_success(self, state: Float[np.ndarray, "*B S"], goal: Float[np.ndarray, "*B S"]) -> np.ndarray:
-        return task.block_match(state, goal)
+            self._carry(blocks, self.get_state() - before)
 
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
         return engine_pool.rollout(Cube, self.constants, engine_state, np.clip(actions, -1.0, 1.0))
@@ -197,16 +193,16 @@ class Cube(Simulator):
 
     def _grasp(self) -> None:
         """Close the fingers while arm and block stay in place; where no block is between them, leave them as they are."""
-        placed, placed_blocks = self.get_state(), self._data.qpos[BLOCK_POSES].copy()
+        placed, placed_blocks = self.get_engine_state(), self._data.qpos[BLOCK_POSES].copy()
         for _ in range(GRASP_SUBSTEPS):
             step_with_held(self._model, self._data, np.array([*placed[ARM], CLOSED_CONTROL]), placed_blocks)
         self._feel()
         if self._contact == 0.0:
-            return self.set_state(placed)
+            return self.set_engine_state(placed)
         widths = np.cumsum(engine_widths(self.constants.blocks))
-        qpos, qvel, *_, earlier_arm = parts = np.split(self.get_state(), widths[:-1])
+        qpos, qvel, *_, earlier_arm = parts = np.split(self.get_engine_state(), widths[:-1])
         qpos[ARM], earlier_arm[:], qpos[BLOCK_POSES], qvel[:] = placed[ARM], placed[ARM], placed_blocks, 0.0
-        return self.set_state(np.concatenate(parts))
+        return self.set_engine_state(np.concatenate(parts))
 
 
 def free_place(rng: np.random.Generator, taken: Sequence[np.ndarray]) -> Float[np.ndarray, " 2"]:

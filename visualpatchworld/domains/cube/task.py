@@ -39,11 +39,6 @@ def block_m(state: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.max([np.linalg.norm(pose[..., :3] - goal[..., :3], axis=-1) for pose, goal in pairs], axis=0)
 
 
-def block_match(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """Every block's centre is within the success radius of its goal, however it is turned."""
-    return block_m(state, goal) < SUCCESS_M
-
-
 def cost(states: Any, goal: Any) -> Any:
     """What is left to do in the end: the block's way to its goal, and before that the hand's way to where it can grip the block.
 
@@ -75,17 +70,6 @@ def _length(vectors: Any) -> Any:
     return (vectors**2).sum(-1) ** 0.5
 
 
-def block_distance(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """The block's distance from its goal, in success radii."""
-    return block_m(state, goal) / SUCCESS_M
-
-
 def grasp_cost(states: Any, goal: Any) -> Any:
     """What is left to do in the end, in success radii."""
     return cost(states, goal) / SUCCESS_M
-
-
-METRICS = {"block_match": block_match}
-QUANTITIES = {"effector_m": effector_m, "block_m": block_m}
-GOAL_DISTANCES = {"block_match": block_distance}
-GOAL_COSTS = {"block_match": grasp_cost}

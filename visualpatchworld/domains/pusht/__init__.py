@@ -1,31 +1,122 @@
 """PushT: a disc pushes a T-shaped block, which moves only while it is pushed."""
 
+from typing import Any
+
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.pusht import look, policy, scene, settings, simulator, task
+from visualpatchworld.domains.pusht import policy, task
+from visualpatchworld.domains.pusht.simulator import (
+    BLOCK_NAMES,
+    WALL_RADIUS_PX,
+    WALLS_PX,
+    PushT,
+    PushTConstants,
+    block_boxes,
+    disc_radius,
+    shape_of,
+    state_space,
+)
+from visualpatchworld.plan.cem import CEM
+from visualpatchworld.plan.siblings import siblings
+from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
+from visualpatchworld.scene.state import SceneTemplate
+from visualpatchworld.scene.tool.look import Look, Paint, Palette
+from visualpatchworld.scene.tool.shape import Shape
+from visualpatchworld.scene.tool.walls import Walls
+from visualpatchworld.trace.layout import Column, TraceLayout
+
+# How it looks: a blue disc and a slate gray block on a white table, gray walls, the goal in green.
+WHITE = (255, 255, 255)
+
+LOOK = Look(
+    palette=Palette(
+        paints=(
+            Paint("table", (WHITE,)),
+            Paint("wall", ((211, 211, 211),)),
+            Paint("goal", ((144, 238, 144),)),
+            Paint("agent", ((65, 105, 225), (78, 126, 255))),  # a rim, and lighter inside
+            Paint("block", ((119, 136, 153), (142, 163, 183))),
+        ),
+        background=WHITE,
+    ),
+    parts=(
+        Shape("agent", kind="agent", paint="agent", behind=("block",)),
+        Shape("block", kind="block", paint="block", turns=True, rim=4.0),
+        Walls(paint="wall"),
+    ),
+    seen_constants=("agent_radius", "block_scale", "block_shape"),
+    num_episodes=6,
+)
+
+
+def objects(constants: PushTConstants) -> tuple[SceneObject, ...]:
+    """The disc, the blocks it pushes, and the walls; a wall's segment is given from its middle."""
+    return (
+        SceneObject(name="agent", kind="agent", geometry=Geometry(radius=constants.agent_radius)),
+        *(_block(constants, number) for number in range(constants.blocks)),
+        *(_wall(side, start, end) for side, (start, end) in WALLS_PX.items()),
+    )
+
+
+def _block(constants: PushTConstants, number: int) -> SceneObject:
+    polygons = tuple(tuple((float(x), float(y)) for x, y in box) for box in block_boxes(constants, number))
+    radius = disc_radius(constants, number)
+    outline = Geometry(polygons=polygons) if radius is None else Geometry(radius=radius)
+    name = BLOCK_NAMES[number]
+    return SceneObject(name=name, kind="block", geometry=outline, attributes={"shape": shape_of(constants, number)})
+
+
+def _wall(side: str, start: tuple[float, float], end: tuple[float, float]) -> SceneObject:
+    middle = Pose(x=(start[0] + end[0]) / 2, y=(start[1] + end[1]) / 2)
+    half = ((end[0] - start[0]) / 2, (end[1] - start[1]) / 2)
+    line = Geometry(segment=((-half[0], -half[1]), half), radius=WALL_RADIUS_PX)
+    return SceneObject(name=f"{side}_wall", kind="wall", fixed=True, pose=middle, geometry=line)
+
+
+def of_blocks(constants: PushTConstants) -> dict[str, Any]:
+    """Scene, layout and task of a table with these blocks."""
+    moving = constants.response == "inertial"
+    numbers = Column("state", 4 + 3 * constants.blocks)
+    block_velocity = Column("block_velocity", 3 * constants.blocks, optional=True)  # only inertial blocks have one
+    space = state_space(constants.blocks, moving=moving)
+    return {
+        "scene": SceneTemplate(objects=objects, near=5.0, state_space=space, y_axis="down"),
+        "layout": TraceLayout(
+            engine_state=(numbers, block_velocity),
+            state=(numbers, block_velocity) if moving else (numbers,),
+            action=Column("action", 2, "float32"),
+        ),
+        **(task.of_blocks(constants.blocks) if constants.blocks > 1 else {}),
+    }
+
+
+# With an exact program a search is worth more: a longer look ahead, actions that are held (so that ten are searched for, not fifty), and
+# restarts, since a block can be gone around in more than one way. Steps are executed ten at a time, from what is left of the plan before.
+SEARCH = CEM(
+    samples=600, iterations=15, elites=60, horizon=50, replan_every=10, init_std=1.0, smoothing=0.3,
+    hold=5, restarts=4, warm_start=True, warm_std=0.2, enough=0.3, heeds_budget=True,
+)  # fmt: skip
 
 DOMAIN = Domain(
     name="pusht",
     title="PushT",
     engine="pymunk",
     challenge="2D manipulation: contact, rotation",
-    gym_id="PushT-v0",
-    simulator=simulator.PushT,
-    constants=simulator.PushTConstants(),
-    scene=scene.SCENE,
-    look=look.LOOK,
-    layout=scene.LAYOUT,
+    simulator=PushT,
+    constants=PushTConstants(),
+    goals={"pose_match": task.pose_distance},
+    look=LOOK,
     policy=policy.pusher,
-    episode_steps=settings.EPISODE_STEPS,
-    metrics=task.METRICS,
-    quantities=task.QUANTITIES,
-    probe_tolerances=settings.PROBE_TOLERANCES,
-    transition_tolerances=settings.TRANSITION_TOLERANCES,
-    horizon=settings.HORIZON,
+    episode_steps=125,  # four or five pushes with the ways between them; human demonstrations have about as many
+    error_metrics=task.ERROR_METRICS,
+    # A twentieth of the success radius, and of its angle.
+    probe_tolerances={"agent_px": 1.0, "block_px": 1.0, "angle_rad": 0.02},
+    transition_tolerances={"agent_px": 1.0, "block_px": 1.0, "angle_rad": 0.0175},
     cost=task.cost,
-    planner=settings.PLANNER,
-    budget_per_offset=settings.BUDGET_PER_OFFSET,
-    goal_distances=task.GOAL_DISTANCES,
-    goal_costs=task.GOAL_COSTS,
-    planners=settings.PLANNERS,
-    variant=scene.of_blocks,
+    costs={"pose_match": task.pose_cost},
+    # The paper's budget: 600 samples, 15 rounds, 5 blocks of 5 actions, all executed. There are several sides to push from: a wide
+    # first draw and a share of each spread kept for the next round keep the search from settling on the first that helps.
+    planner=CEM(samples=600, iterations=15, elites=60, horizon=25, replan_every=25, init_std=1.0, smoothing=0.3),
+    planners={"default": SEARCH, **siblings(SEARCH)},
+    variant=of_blocks,
+    **of_blocks(PushTConstants()),
 )

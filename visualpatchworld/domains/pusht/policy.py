@@ -36,7 +36,7 @@ def _pushes(simulator: PushT, rng: np.random.Generator) -> Iterator[np.ndarray]:
         point, inward = _contact(simulator, which, rng)
         standoff = constants.agent_radius + CLEARANCE_PX
         for _ in range(MAX_WALK_STEPS):
-            agent, poses = simulator.observe()[0:2], _poses(simulator)
+            agent, poses = simulator.get_state()[0:2], _poses(simulator)
             behind = _within_walls(to_world(point - standoff * inward, poses[which]))
             if np.linalg.norm(behind - agent) < ARRIVED_PX:
                 break
@@ -44,7 +44,7 @@ def _pushes(simulator: PushT, rng: np.random.Generator) -> Iterator[np.ndarray]:
         speed = rng.uniform(*PUSH)
         swerve = rng.normal(0.0, 0.4)
         for _ in range(rng.integers(5, 16)):
-            agent, poses = simulator.observe()[0:2], _poses(simulator)
+            agent, poses = simulator.get_state()[0:2], _poses(simulator)
             heading = _turned(inward, poses[which][2] + swerve)
             at_wall = any(_into_wall(heading, pose, constants, number) for number, pose in enumerate(poses))
             if at_wall and rng.random() < LEAVE_WALL_PROBABILITY:
@@ -53,7 +53,7 @@ def _pushes(simulator: PushT, rng: np.random.Generator) -> Iterator[np.ndarray]:
 
 
 def _poses(simulator: PushT) -> list[np.ndarray]:
-    return block_poses(simulator.observe(), simulator.constants.blocks)
+    return block_poses(simulator.get_state(), simulator.constants.blocks)
 
 
 def _contact(simulator: PushT, which: int, rng: np.random.Generator) -> tuple[Float[np.ndarray, " 2"], Float[np.ndarray, " 2"]]:
@@ -106,7 +106,7 @@ def _waypoint(
 
 def _towards(place: Float[np.ndarray, " 2"], speed: float, simulator: PushT, rng: np.random.Generator) -> Float[np.ndarray, " 2"]:
     """An action to the place, at most `speed` long, with noise."""
-    action = (place - simulator.observe()[0:2]) / simulator.constants.reach
+    action = (place - simulator.get_state()[0:2]) / simulator.constants.reach
     action *= min(speed / max(float(np.linalg.norm(action)), 1e-9), 1.0)
     return np.clip(action + rng.normal(0.0, NOISE, 2), -1.0, 1.0)
 

@@ -13,33 +13,22 @@ from jaxtyping import Float, UInt8
 from visualpatchworld import engine_pool
 from visualpatchworld.domains.pusht import task
 from visualpatchworld.extras import cv2, pymunk
-from visualpatchworld.scene.state import StateField, StateSpace
+from visualpatchworld.scene.state import StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
 
-FIRST_FIELDS = (
-    StateField("agent_x", "px", "agent.pose.x"),
-    StateField("agent_y", "px", "agent.pose.y"),
-    StateField("block_x", "px", "block.pose.x"),
-    StateField("block_y", "px", "block.pose.y"),
-    StateField("block_angle", "rad", "block.pose.angle", period=2 * math.pi),
-    StateField("agent_vx", "px/s", "agent.velocity.x"),
-    StateField("agent_vy", "px/s", "agent.velocity.y"),
-)
-
-
 BLOCK_NAMES = ("block", "block_2")
+POSE_UNITS, VELOCITY_UNITS = {"x": "px", "y": "px", "angle": "rad"}, {"vx": "px/s", "vy": "px/s", "spin": "rad/s"}
 
 
 def state_space(blocks: int, *, moving: bool) -> StateSpace:
     """The state of a table with so many blocks: what a second one adds comes behind, and last the velocities of blocks that keep theirs."""
-    fields = [*FIRST_FIELDS]
-    for name in BLOCK_NAMES[1:blocks]:
-        fields += [StateField(f"{name}_{axis}", "px", f"{name}.pose.{axis}") for axis in "xy"]
-        fields.append(StateField(f"{name}_angle", "rad", f"{name}.pose.angle", period=2 * math.pi))
+    first, *others = [{f"{name}_{axis}": unit for axis, unit in POSE_UNITS.items()} for name in BLOCK_NAMES[:blocks]]
+    units = {"agent_x": "px", "agent_y": "px", **first, "agent_vx": "px/s", "agent_vy": "px/s"}
+    for other in others:
+        units |= other
     for name in BLOCK_NAMES[: blocks if moving else 0]:
-        fields += [StateField(f"{name}_v{axis}", "px/s", f"{name}.velocity.{axis}") for axis in "xy"]
-        fields.append(StateField(f"{name}_spin", "rad/s", f"{name}.velocity.spin"))
-    return StateSpace(tuple(fields))
+        units |= {f"{name}_{axis}": unit for axis, unit in VELOCITY_UNITS.items()}
+    return StateSpace.of(**units)
 
 
 STATE_SPACE = state_space(1, moving=False)
@@ -118,12 +107,12 @@ class PushT(Simulator):
         second = (SIZE_PX / 4, SIZE_PX / 4, 0.0)[: 3 * (constants.blocks - 1)]
         self._rest(np.array([SIZE_PX / 2, SIZE_PX / 4, *DEFAULT_GOAL_POSE, 0, 0, *second]))
 
-    def get_state(self) -> Float[np.ndarray, " E"]:
+    def get_engine_state(self) -> Float[np.ndarray, " E"]:
         inertial = self.constants.response == "inertial"
         velocities = [(*block.velocity, block.angular_velocity) if inertial else (0.0, 0.0, 0.0) for block in self._blocks]
         return np.array([*self._numbers(), *(number for velocity in velocities for number in velocity)])
 
-    def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
+    def set_engine_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
         state, velocities = np.split(np.asarray(engine_state, dtype=np.float64), [-3 * self.constants.blocks])
         agent_x, agent_y, *_, vx, vy = map(float, state[:7])
         # A new space each time: contacts that an old one remembers would push the blocks.
@@ -142,12 +131,12 @@ class PushT(Simulator):
                 block.velocity = block_vx, block_vy
                 block.angular_velocity = spin
 
-    def observe(self) -> Float[np.ndarray, " S"]:
-        return self.get_state() if self.constants.response == "inertial" else np.array(self._numbers())
+    def get_state(self) -> Float[np.ndarray, " S"]:
+        return self.get_engine_state() if self.constants.response == "inertial" else np.array(self._numbers())
 
-    def place(self, state: Float[np.ndarray, " S"]) -> None:
+    def set_state(self, state: Float[np.ndarray, " S"]) -> None:
         if self.constants.response == "inertial":
-            self.set_state(state)
+            self.set_engine_state(state)
         else:
             self._rest(state)
 
@@ -163,19 +152,16 @@ class PushT(Simulator):
         else:
             self._carry(target_x, target_y)
 
-    def is_success(self, state: Float[np.ndarray, "*B S"], goal: Float[np.ndarray, "*B S"]) -> np.ndarray:
-        return task.pose_match(state, goal, self.constants.blocks)
-
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
         return engine_pool.rollout(PushT, self.constants, engine_state, actions)
 
     def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
         goal_poses = [DEFAULT_GOAL_POSE] if self._goal is None else task.block_poses(self._goal, self.constants.blocks)
-        return paint(self.observe(), goal_poses, self.constants)
+        return paint(self.get_state(), goal_poses, self.constants)
 
     def _rest(self, numbers: Float[np.ndarray, " N"]) -> None:
         """Put all things there, the blocks without a velocity."""
-        self.set_state(np.concatenate([numbers, np.zeros(3 * self.constants.blocks)]))
+        self.set_engine_state(np.concatenate([numbers, np.zeros(3 * self.constants.blocks)]))
 
     def _numbers(self) -> tuple[float, ...]:
         agent = self._agent
@@ -202,9 +188,9 @@ class PushT(Simulator):
         self._agent.velocity = (target_x - x) / duration_s, (target_y - y) / duration_s
         for _ in range(self.constants.substeps):
             self._space.step(PHYSICS_STEP_S)
-        engine_state = self.get_state()
+        engine_state = self.get_engine_state()
         engine_state[5:7] = 0.0
-        self.set_state(engine_state)
+        self.set_engine_state(engine_state)
 
 
 def build(constants: PushTConstants) -> tuple[pymunk.Space, pymunk.Body, list[pymunk.Body]]:

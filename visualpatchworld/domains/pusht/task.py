@@ -32,12 +32,6 @@ def angle_rad(state: np.ndarray, other: np.ndarray, blocks: int = 1) -> np.ndarr
     return np.max([np.abs(np.mod(turn + np.pi, 2 * np.pi) - np.pi) for turn in turns], axis=0)
 
 
-def pose_match(state: np.ndarray, goal: np.ndarray, blocks: int = 1) -> np.ndarray:
-    """Agent and blocks together within the success distance of their goals, and every block turned as its goal is."""
-    away = np.linalg.norm([agent_px(state, goal), *_block_distances(state, goal, blocks)], axis=0)
-    return (away < SUCCESS_PX) & (angle_rad(state, goal, blocks) < SUCCESS_RAD)
-
-
 def _block_distances(state: np.ndarray, other: np.ndarray, blocks: int) -> list[np.ndarray]:
     pairs = zip(block_poses(state, blocks), block_poses(other, blocks), strict=True)
     return [np.linalg.norm(pose[..., :2] - goal[..., :2], axis=-1) for pose, goal in pairs]
@@ -73,18 +67,18 @@ def pose_cost(states: Any, goal: Any, blocks: int = 1) -> Any:
     return ((distance + progress + abs(distance - progress)) / 2).min(-1)  # the larger of the two
 
 
-METRICS = {"pose_match": pose_match}
-QUANTITIES = {"agent_px": agent_px, "block_px": block_px, "angle_rad": angle_rad}
-GOAL_DISTANCES = {"pose_match": pose_distance}
-GOAL_COSTS = {"pose_match": pose_cost}
+ERROR_METRICS = {"agent_px": agent_px, "block_px": block_px, "angle_rad": angle_rad}
 
 
 def of_blocks(blocks: int) -> dict[str, Any]:
     """What counts where there are so many blocks."""
     return {
-        "metrics": {name: partial(metric, blocks=blocks) for name, metric in METRICS.items()},
-        "quantities": {"agent_px": agent_px, "block_px": partial(block_px, blocks=blocks), "angle_rad": partial(angle_rad, blocks=blocks)},
+        "goals": {"pose_match": partial(pose_distance, blocks=blocks)},
+        "error_metrics": {
+            "agent_px": agent_px,
+            "block_px": partial(block_px, blocks=blocks),
+            "angle_rad": partial(angle_rad, blocks=blocks),
+        },
         "cost": partial(cost, blocks=blocks),
-        "goal_distances": {"pose_match": partial(pose_distance, blocks=blocks)},
-        "goal_costs": {"pose_match": partial(pose_cost, blocks=blocks)},
+        "costs": {"pose_match": partial(pose_cost, blocks=blocks)},
     }

@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from visualpatchworld.domains.reacher import task
 from visualpatchworld.errors import BadConstant
 from visualpatchworld.graphics import Camera, mujoco
 from visualpatchworld.scene.state import StateField, StateSpace
@@ -81,32 +80,29 @@ class Reacher(Simulator):
     def _camera(self) -> Camera:
         return Camera(self._model, "fixed", FRAME_SIZE_PX)
 
-    def get_state(self) -> Float[np.ndarray, " E"]:
+    def get_engine_state(self) -> Float[np.ndarray, " E"]:
         return np.concatenate([self._data.qpos, self._data.qvel])
 
-    def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
+    def set_engine_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
         self._data.qpos, self._data.qvel = np.split(np.asarray(engine_state), 2)
 
-    def observe(self) -> Float[np.ndarray, " S"]:
-        return with_finger(self.get_state(), self.constants)
+    def get_state(self) -> Float[np.ndarray, " S"]:
+        return with_finger(self.get_engine_state(), self.constants)
 
-    def place(self, state: Float[np.ndarray, " S"]) -> None:
-        self.set_state(state[:-2])
+    def set_state(self, state: Float[np.ndarray, " S"]) -> None:
+        self.set_engine_state(state[:-2])
 
     def sample_start(self, rng: np.random.Generator) -> None:
         bend = bend_limit(self.constants)
         bends = rng.uniform(-bend, bend, self.constants.links - 1)
-        self.set_state(np.array([rng.uniform(-np.pi, np.pi), *bends, *np.zeros(self.constants.links)]))
+        self.set_engine_state(np.array([rng.uniform(-np.pi, np.pi), *bends, *np.zeros(self.constants.links)]))
 
     def advance(self, action: Float[np.ndarray, " A"]) -> None:
         if self._has_torques:
             self._data.ctrl = action
             mujoco.mj_step(self._model, self._data, nstep=SUBSTEPS)
         else:
-            self.set_state(move(self.get_state(), action, self.constants))
-
-    def is_success(self, state: Float[np.ndarray, "*B S"], goal: Float[np.ndarray, "*B S"]) -> np.ndarray:
-        return task.finger_match(state, goal)
+            self.set_engine_state(move(self.get_engine_state(), action, self.constants))
 
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
         actions = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)

@@ -8,11 +8,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from visualpatchworld.domains.tworoom import task
-from visualpatchworld.scene.state import StateField, StateSpace
+from visualpatchworld.scene.state import StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
-
-STATE_SPACE = StateSpace((StateField("agent_x", "px", "agent.pose.x"), StateField("agent_y", "px", "agent.pose.y")))
 
 SIZE_PX = float(FRAME_SIZE_PX)
 DOOR_MARGIN_PX = 1.75
@@ -39,7 +36,7 @@ class TwoRoomConstants(Constants):
 class TwoRoom(Simulator):
     """Positions are float32, as upstream keeps them."""
 
-    state_space = STATE_SPACE
+    state_space = StateSpace.of(agent_x="px", agent_y="px")
     action_dim = 2
     constants: TwoRoomConstants
 
@@ -47,26 +44,17 @@ class TwoRoom(Simulator):
         super().__init__(constants, render_mode)
         self._position = np.full(2, SIZE_PX / 2, dtype=np.float32)
 
-    def get_state(self) -> Float[np.ndarray, " E"]:
+    def get_engine_state(self) -> Float[np.ndarray, " E"]:
         return self._position.astype(np.float64)
 
-    def set_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
+    def set_engine_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
         self._position = np.asarray(engine_state, dtype=np.float32)
 
-    def observe(self) -> Float[np.ndarray, " S"]:
-        return self.get_state()
-
-    def place(self, state: Float[np.ndarray, " S"]) -> None:
-        self.set_state(state)
-
     def sample_start(self, rng: np.random.Generator) -> None:
-        self.set_state(sample_position(self.constants, rng))
+        self.set_engine_state(sample_position(self.constants, rng))
 
     def advance(self, action: Float[np.ndarray, " A"]) -> None:
         self._position = move(self._position[None], np.asarray(action, dtype=np.float32)[None], self.constants)[0]
-
-    def is_success(self, state: Float[np.ndarray, "*B S"], goal: Float[np.ndarray, "*B S"]) -> np.ndarray:
-        return task.at_goal(state, goal)
 
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
         position = np.repeat(np.asarray(engine_state, dtype=np.float32)[None], len(actions), axis=0)

@@ -115,7 +115,7 @@ def field_tolerances(domain: Domain, transitions: Transitions) -> Float[np.ndarr
     for i in range(len(space)):
         moved = state.copy()
         moved[:, i] += 1e-3
-        slopes = {name: float(quantity(moved, state)[0]) / 1e-3 for name, quantity in domain.quantities.items()}
+        slopes = {name: float(quantity(moved, state)[0]) / 1e-3 for name, quantity in domain.error_metrics.items()}
         measured = [domain.transition_tolerances[name] / slope for name, slope in slopes.items() if slope > 1e-6]
         found[i] = min(measured, default=found[i])
     return found

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induction.windows import Recording
 from visualpatchworld.scene.state import StateSpace
+from visualpatchworld.world.trajectory import Trajectory
 
 SMALL_ACTION = 0.1  # below it an action counts as rest
 
@@ -34,12 +34,12 @@ class Transitions:
         return self[np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).astype(int))]
 
 
-def transitions_of(recordings: Sequence[Recording]) -> Transitions:
+def transitions_of(recordings: Sequence[Trajectory]) -> Transitions:
     """Every single step of these recordings."""
     return Transitions(
-        before=np.concatenate([recording.states[:-1] for recording in recordings]),
+        before=np.concatenate([recording.observations[:-1] for recording in recordings]),
         actions=np.concatenate([recording.actions for recording in recordings]),
-        after=np.concatenate([recording.states[1:] for recording in recordings]),
+        after=np.concatenate([recording.observations[1:] for recording in recordings]),
     )
 
 
@@ -53,7 +53,7 @@ def errors(domain: Domain, predicted: Float[np.ndarray, "N S"], truth: Float[np.
     """The error of every quantity of the domain, infinite where the prediction is not finite."""
     finite = np.asarray(np.isfinite(predicted).all(axis=-1))
     filled = np.where(finite[:, None], predicted, 0.0)
-    return {name: np.where(finite, quantity(filled, truth), np.inf) for name, quantity in domain.quantities.items()}
+    return {name: np.where(finite, quantity(filled, truth), np.inf) for name, quantity in domain.error_metrics.items()}
 
 
 def right(domain: Domain, predicted: Float[np.ndarray, "N S"], truth: Float[np.ndarray, "N S"]) -> Bool[np.ndarray, " N"]:
@@ -73,7 +73,7 @@ def action_kind(action: Float[np.ndarray, " A"]) -> str:
 
 def outcome_kind(domain: Domain, before: Float[np.ndarray, " S"], after: Float[np.ndarray, " S"]) -> str:
     """Which quantities changed by more than their tolerance."""
-    moved = [name for name, quantity in domain.quantities.items() if quantity(before, after) > domain.transition_tolerances[name]]
+    moved = [name for name, quantity in domain.error_metrics.items() if quantity(before, after) > domain.transition_tolerances[name]]
     return ",".join(moved) or "nothing"
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.domain import Quantity
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.windows import Windows, cut_windows, predict
 from visualpatchworld.paper.exhibit import Measured, Subject, plain
 from visualpatchworld.paper.film import ways_in
 from visualpatchworld.program.sandbox import sandboxed_rollouts
+from visualpatchworld.task import ErrorMetric
 from visualpatchworld.trace.episode import Episode
 
 MOST_AT_ONCE = 300  # sequences in one call of a sandboxed program, which has to end within its time limit
@@ -61,7 +61,7 @@ def measure_rollout(subject: Subject) -> Measured:
     with foresight(subject) as foresee:
         predicted = foresee(windows)
     errors = {}
-    for name, quantity in subject.domain.quantities.items():
+    for name, quantity in subject.domain.error_metrics.items():
         by_step = quantity(predicted, windows.truths)
         by_step = np.where(np.isfinite(by_step), by_step, np.inf)
         with np.errstate(invalid="ignore"):  # between two infinite errors lies no number
@@ -80,13 +80,13 @@ def measure_motion(subject: Subject) -> Measured:
     What moves only when touched moves most where it is touched most, so this is a contact episode where there is contact at all.
     """
     with foresight(subject) as foresee:
-        return Measured({"motion": {name: _motion(subject, quantity, foresee) for name, quantity in subject.domain.quantities.items()}})
+        return Measured({"motion": {name: _motion(subject, quantity, foresee) for name, quantity in subject.domain.error_metrics.items()}})
 
 
-def _motion(subject: Subject, quantity: Quantity, foresee: Foresee) -> dict[str, Any]:
+def _motion(subject: Subject, quantity: ErrorMetric, foresee: Foresee) -> dict[str, Any]:
     episode = max(subject.held_out, key=lambda episode: _moved(quantity, episode).sum())
-    states = episode.states
-    predicted = foresee(Windows(states[:-1], episode.actions[:-1, None], states[1:, None]))[:, 0]
+    states = episode.observations
+    predicted = foresee(Windows(states[:-1], episode.actions[:, None], states[1:, None]))[:, 0]
     true, foreseen = _moved(quantity, episode), quantity(predicted, states[:-1])
     finite = np.isfinite(foreseen)
     return {
@@ -99,20 +99,20 @@ def _motion(subject: Subject, quantity: Quantity, foresee: Foresee) -> dict[str,
     }
 
 
-def _moved(quantity: Quantity, episode: Episode) -> np.ndarray:
-    return quantity(episode.states[1:], episode.states[:-1])
+def _moved(quantity: ErrorMetric, episode: Episode) -> np.ndarray:
+    return quantity(episode.observations[1:], episode.observations[:-1])
 
 
 def measure_transition(subject: Subject) -> Measured:
     """The liveliest step of the first test episode."""
     domain, episode = subject.domain, subject.held_out[0]
     step = _liveliest(subject, episode)
-    before, after, action = episode.states[step], episode.states[step + 1], episode.actions[step]
+    before, after, action = episode.observations[step], episode.observations[step + 1], episode.actions[step]
     with foresight(subject) as foresee:
         predicted = foresee(Windows(before[None], action[None, None], after[None, None]))[0, 0]
     world, pictures = domain.simulator(subject.constants), {}
     for name, row in (("before", step), ("after", step + 1)):
-        world.set_state(episode.engine_states[row])
+        world.set_engine_state(episode.engine_states[row])
         pictures[name] = world.render()
     moments = {"before": before, "after": after, "predicted": predicted}
     ways = ways_in(domain)(np.stack(list(moments.values())))
@@ -123,7 +123,7 @@ def measure_transition(subject: Subject) -> Measured:
             "fields": [{"name": field.name, "unit": field.unit} for field in domain.scene.state_space],
             **{name: plain(state) for name, state in moments.items()},
             "action": plain(action),
-            "error": {name: plain(quantity(predicted, after)) for name, quantity in domain.quantities.items()},
+            "error": {name: plain(quantity(predicted, after)) for name, quantity in domain.error_metrics.items()},
             "pixels": {name: dict(zip(moments, plain(way), strict=True)) for name, way in ways.items()},
             "graph": domain.scene.oracle(before, subject.constants, step=step).data(),
             "program_text": subject.needed_program().text,
@@ -134,5 +134,5 @@ def measure_transition(subject: Subject) -> Measured:
 
 def _liveliest(subject: Subject, episode: Episode) -> int:
     """The step in which things move most, each measured by how much it moves on average: what seldom moves counts when it does."""
-    moves = [quantity(episode.states[1:], episode.states[:-1]) for quantity in subject.domain.quantities.values()]
+    moves = [quantity(episode.observations[1:], episode.observations[:-1]) for quantity in subject.domain.error_metrics.values()]
     return int(np.argmax(sum(move / max(float(move.mean()), np.finfo(float).tiny) for move in moves)))

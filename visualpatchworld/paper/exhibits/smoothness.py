@@ -85,7 +85,7 @@ def _grid(side: int, axes: int, horizon: int, action_dim: int) -> Grid:
 
 def _roughest(subject: Subject, world: Simulator, grid: Grid) -> Task:
     """Of the main benchmark's tasks, those that begin beside something fixed if there are any: the one with the steepest step."""
-    places = sum(max(len(episode) - OFFSET, 0) for episode in subject.held_out)
+    places = sum(max(episode.num_rows - OFFSET, 0) for episode in subject.held_out)
     tasks = draw_tasks(subject.held_out, count=max(1, min(NUM_TASKS, places)), offset=OFFSET, seed=MAIN_SEED)
     near = [task for task in tasks if _beside(subject, task)] or tasks
     some = [near[i] for i in np.unique(np.linspace(0, len(near) - 1, min(MOST_STARTS, len(near))).astype(int))]

@@ -18,7 +18,7 @@ from visualpatchworld.paper.tables.planning import (
     sim_assist_table,
 )
 from visualpatchworld.paper.tables.programs import ablation_table, cwmb_table, envs_table, induction_table
-from visualpatchworld.paper.tables.worlds import real_table, worlds_table
+from visualpatchworld.paper.tables.worlds import noise_table, real_table, siblings_table, worlds_table
 
 KINDS: Mapping[str, Callable[[Results, Quoted], Table]] = {
     "ablation": ablation_table,
@@ -34,12 +34,16 @@ KINDS: Mapping[str, Callable[[Results, Quoted], Table]] = {
     "main": main_table,
     "metrics": metrics_table,
     "multiseed": multiseed_table,
+    "noise": noise_table,
     "perception": perception_table,
     "real": real_table,
+    "siblings": siblings_table,
     "sim_assist": sim_assist_table,
     "smoothness": smoothness_table,
     "worlds": worlds_table,
 }
+
+ABOUT_WORLDS = ("worlds", "cwmb", "real", "noise", "goals", "edited", "siblings")  # tables of what the paper does not have
 
 
 def find_tables() -> dict[str, Quoted]:

@@ -53,9 +53,9 @@ def goals_table(results: Results, quoted: Quoted) -> Table:
 
 
 def _key(cell: Cell) -> tuple[Any, ...]:
-    kind = ("same-episode", "other-episode", "given").index(cell.goals)
+    kind = ("same-episode", "other-episode", "moving", "given").index(cell.goals)
     which = (cell.domain, cell.source, -cell.tolerance, kind, cell.offset, cell.goal_fields, cell.metric)
-    return (*which, cell.observe, cell.score, cell.planner, cell.program, cell.budget)
+    return (*which, cell.observe, cell.score, cell.planner, cell.search, cell.program, cell.budget)
 
 
 def _record(results: Results, parts: Sequence[Result]) -> dict[str, Any]:
@@ -117,11 +117,13 @@ def edited_table(results: Results, quoted: Quoted) -> Table:
     for result in found.results:
         if result.cell.method in PROGRAMS:
             changes = tuple(sorted((name, str(value)) for name, value in result.cell.vary.items()))
-            groups[result.cell.domain, changes, result.cell.metric, result.cell.planner][result.cell.method].append(result)
+            groups[result.cell.domain, changes, result.cell.metric, result.cell.planner, result.cell.search][result.cell.method].append(
+                result
+            )
     if not groups:
         raise NoResults(f"There are no results in '{results.folder / EDITED}'; `{EDITED_COMMAND}` computes some.")
     rows, records = [], []
-    for (name, changes, metric, planner), by_program in sorted(groups.items()):
+    for (name, changes, metric, planner, _), by_program in sorted(groups.items()):
         summaries = {program: summarize([outcome for part in parts for outcome in part.outcomes]) for program, parts in by_program.items()}
         parts = tuple(next(iter(by_program.values())))
         floors = {floor: floor_of(found, parts, floor) for floor in ("zero", "random")}

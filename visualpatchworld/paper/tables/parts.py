@@ -146,16 +146,16 @@ def _several(values: Iterable[object]) -> str:
 FOLDER = "worlds"
 
 
-def read_lines(results: Results, name: str, command: str = "") -> list[dict[str, Any]]:
+def read_lines(results: Results, name: str, command: str = "", *, folder: str = FOLDER, key: str = "name") -> list[dict[str, Any]]:
     """The lines of one file in the order they were first measured; with a command, their absence is a failure that names it."""
-    path = results.folder / FOLDER / f"{name}.jsonl"
+    path = results.folder / folder / f"{name}.jsonl"
     if not path.is_file():
         if command:
             raise NoResults(f"There is no '{path}'; `{command}` computes it.")
         return []
     try:
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
-        if not all(isinstance(line, dict) and "name" in line for line in lines):
+        if not all(isinstance(line, dict) and key in line for line in lines):
             raise ValueError
     except ValueError:
         raise BadResults(f"'{path}' does not hold lines of results; move it elsewhere.") from None

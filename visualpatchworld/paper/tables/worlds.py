@@ -1,15 +1,17 @@
-"""Tables of programs that were found with nothing given: of worlds, and of real machines from their logs."""
+"""Tables of programs that were found with nothing given: of worlds, real machines and noisy steps; and of siblings of domains."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from visualpatchworld.paper.results import Results
+from visualpatchworld.paper.results import NoResults, Results
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
 from visualpatchworld.paper.tables.parts import error_at, figure, read_lines
 
 WORLDS_COMMAND = "python benchmarks/worlds.py"
+LONGEST_FORM = 90  # characters; a sum of many terms is told in its program
 
 
 def worlds_table(results: Results, quoted: Quoted) -> Table:
@@ -54,7 +56,7 @@ def _worlds_row(line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted
     horizon = line["horizon"]
     return (
         title,
-        words(line["form"]),
+        words(textwrap.shorten(line["form"], LONGEST_FORM, placeholder=" ...")),
         words(line["verdict"]),
         Entry(str(line["lines"])),
         Entry(str(len(line["constants"]))),
@@ -135,3 +137,91 @@ def _constants(line: Mapping[str, Any]) -> str:
         for name, row in line["constants"].items()
     ]
     return ", ".join(parts) + "."
+
+
+NOISE_COMMAND = "python benchmarks/noise.py"
+
+
+def noise_table(results: Results, quoted: Quoted) -> Table:
+    """A row per world and share of noise, seeds pooled; a section on how often standard errors hold."""
+    lines = read_lines(results, "noise", NOISE_COMMAND)
+    groups: dict[tuple[str, float, bool], list[dict[str, Any]]] = {}
+    for line in lines:
+        groups.setdefault((line["name"], line["part"], line["hidden"]), []).append(line)
+    covered = [
+        (words(line["name"]), Entry(f"{line['part']:g}"), Entry(f"{line['trials']} trials"), Entry(number(100 * line["covered_95"])))
+        for line in read_lines(results, "coverage")
+    ]
+    sections = [Section("Laws from noisy steps", tuple(_noise_row(key, group) for key, group in groups.items()))]
+    if covered:
+        blank = (Entry(""),) * 2
+        sections.append(Section("Constants within 1.96 standard errors of the truth, percent", tuple((*row, *blank) for row in covered)))
+    return Table(
+        id=quoted.id,
+        title="Laws found from noisy observations, and how often their standard errors hold",
+        columns=(Column("world", words=True), *map(Column, ("noise", "seeds", "explained", "error", "noise alone"))),
+        sections=tuple(sections),
+        notes=(
+            "Noise is a share of each field's spread of change in one step. Error is the median over seeds of what the held-out windows "
+            "leave; noise alone makes as much even with the true law.",
+            "Explained counts verdicts other than `unexplained`. Coverage should be 95 %.",
+            f"`{NOISE_COMMAND}` and `{NOISE_COMMAND} --coverage 100` compute what is missing.",
+        ),
+        measured=tuple(lines),
+    )
+
+
+def _noise_row(key: tuple[str, float, bool], group: Sequence[Mapping[str, Any]]) -> tuple[Entry, ...]:
+    name, part, hidden = key
+    found = sum(line["verdict"] != "unexplained" for line in group)
+    middle = [_median([line[of] for line in group if line[of] is not None]) for of in ("error", "expected")]
+    title = f"{name}, velocities hidden" if hidden else name
+    return (words(title), Entry(f"{part:g}"), Entry(str(len(group))), Entry(f"{found} of {len(group)}"), *map(figure, middle))
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return sorted(values)[len(values) // 2] if values else None
+
+
+SIBLINGS, SIBLINGS_COMMAND = (
+    "siblings",
+    "python benchmarks/recovery.py DOMAIN --cases siblings --fit --plan 50 --out results/siblings/DOMAIN.jsonl",
+)
+
+
+def siblings_table(results: Results, quoted: Quoted) -> Table:
+    """A row per sibling of a domain: the form that was recognised, how far it sees, what is planned with it."""
+    files = sorted((results.folder / SIBLINGS).glob("*.jsonl"))
+    lines = [line for path in files for line in read_lines(results, path.stem, folder=SIBLINGS, key="domain")]
+    if not lines:
+        raise NoResults(f"There are no results in '{results.folder / SIBLINGS}'; `{SIBLINGS_COMMAND}` computes some.")
+    headings = ("probes explained", "lines", "error of the success radius", "success", "of unsolved", "zero floor", "random floor")
+    return Table(
+        id=quoted.id,
+        title="Siblings of the domains, changed by constants of their simulators alone",
+        columns=(Column("domain", words=True), Column("change", words=True), Column("form", words=True), *map(Column, headings)),
+        sections=(Section("Measured", tuple(map(_sibling_row, lines))),),
+        notes=(
+            "No code is written for a sibling: the form comes from its scene and its probes. A wrong form is marked.",
+            "The error is the median after 25 steps over the success radius. Success is in percent; the program alone plans.",
+            f"`{SIBLINGS_COMMAND}` computes what is missing.",
+        ),
+        measured=tuple(lines),
+    )
+
+
+def _sibling_row(line: Mapping[str, Any]) -> tuple[Entry, ...]:
+    changes = ", ".join(f"{name} = {value}" for name, value in line["vary"].items())
+    form = line["sketch"] + ("" if line["right"] else " (another is right)")
+    planned = [number(line.get(key)) for key in ("success", "success_unsolved", "floor_zero", "floor_random")]
+    return (
+        words(line["domain"]),
+        words(changes),
+        words(form),
+        Entry(f"{line['explained']} of {line['probes']}"),
+        Entry(str(line.get("lines", MISSING))),
+        figure((line.get("error_of_radius") or {}).get("median")),
+        Entry(planned[0], f"n = {line['n']}" if line.get("n") else ""),
+        Entry(planned[1], f"n = {line['n_unsolved']}" if line.get("n_unsolved") else ""),
+        *map(Entry, planned[2:]),
+    )

@@ -1,0 +1,36 @@
+"""The clock of a search: when an answer is due."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A moment at which an answer is due; whatever may take long looks at it in its loops and ends with the best that it has."""
+
+    until: float = np.inf  # s, by the monotonic clock
+
+    @classmethod
+    def of(cls, seconds: float) -> Clock:
+        """A clock that runs out so many seconds from now."""
+        return cls(time.monotonic() + seconds)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; negative once the answer is late."""
+        return self.until - time.monotonic()
+
+    @property
+    def over(self) -> bool:
+        return self.left <= 0
+
+    def part(self, share: float) -> Clock:
+        """A clock that runs out after this share of the seconds that are left."""
+        return self if self.until == np.inf else Clock.of(share * max(self.left, 0.0))
+
+
+NO_LIMIT = Clock()
