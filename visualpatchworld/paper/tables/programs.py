@@ -222,8 +222,8 @@ def _notes(done: Sequence[Mapping[str, Any]], names: Sequence[str], quoted: Quot
         "Accuracy as counted there: per transition a third each for the next observation (every field within 1e-5), the reward (equal) and "
         "done, on the very transitions that were fitted. With isclose the reward counts up to 1e-5: it was stored in single precision.",
         "Held out: fitted to two of three trajectories and counted on the others.",
-        "Normalised return: 0 for acting at random and 1 for their oracle, both as published; it plans once, so that planning anew may earn "
-        "more. In the mean an environment without a program counts as 0.",
+        "Normalised return: 0 for acting at random and 1 for their oracle, both as published; it plans once, so that planning anew may "
+        "earn more. In the mean an environment without a program counts as 0.",
     ]
     notes += [
         f"{line['name']}: {line['trajectories']} trajectories, {line['transitions']} transitions."

@@ -75,7 +75,7 @@ def _notes(lines: Sequence[Mapping[str, Any]], plans: Mapping[Any, Any], quoted:
         "Errors are medians over windows of episodes that were collected anew, with other seeds, and are no part of the steps: root mean "
         "square over fields of error over the spread of that field's change in as many steps. p90: 90 % of the windows stay below.",
         "Networks (five of 2 x 64, predicting changes) and PySINDy (discrete time, control, polynomials of second degree and sines) "
-        "learned from the very transitions of the search; their errors after 25 steps. They plan with the same planner, and with the reward "
+        "learned from the very transitions of the search; their errors after 25 steps. They plan with the same planner, with the reward "
         "and the end that were found with the program.",
     ]
     if any(plan.get("true_world_n") for plan in plans.values()):
