@@ -37,8 +37,7 @@ from visualpatchworld.laws.meeting import (
 from visualpatchworld.laws.probe import Probe
 from visualpatchworld.laws.rules.moving import agent_of
 from visualpatchworld.laws.scene import Scene
-from visualpatchworld.scene.relations import gap
-from visualpatchworld.scene.schema import Pose, SceneObject
+from visualpatchworld.scene.schema import Pose, SceneObject, gap
 
 Polygon = tuple[tuple[float, float], ...]
 REST = "(0.0, 0.0, 0.0)"
