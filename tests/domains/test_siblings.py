@@ -14,7 +14,7 @@ from visualpatchworld.domains.reacher.simulator import STEP_S, SUBSTEPS, Reacher
 from visualpatchworld.domains.tworoom.simulator import DOOR_MARGIN_PX, PUSH_BACK_PX
 from visualpatchworld.graphics import mujoco
 from visualpatchworld.laws.meeting import meet
-from visualpatchworld.laws.rules.pushing import parts_of
+from visualpatchworld.laws.rules.touching import parts_of
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit
 from visualpatchworld.scene.schema import Pose, gap

@@ -77,7 +77,9 @@ def test_a_goal_is_read_from_json(toy: Domain, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "goals", [Goals("other-episode"), Goals("given", given=(0.3, math.nan)), Goals(tolerance=0.5)], ids=["other", "given", "precise"]
+    "goals",
+    [Goals("other-episode"), Goals("moving"), Goals("given", given=(0.3, math.nan)), Goals(tolerance=0.5)],
+    ids=["other", "moving", "given", "precise"],
 )
 def test_goals_are_planned_for_kept_and_shown(toy: Domain, tmp_path: Path, goals: Goals):
     folder = tmp_path / "results" / "goals"

@@ -203,7 +203,7 @@ class Request:
         def met(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
             return self.meets(state, self.goals.masked(goal, space))
 
-        tasks = draw_far_tasks(episodes, count=self.count, seed=self.seed, met=met, given=self._given)
+        tasks = draw_far_tasks(episodes, count=self.count, seed=self.seed, met=met, given=self._given, moves=self.goals.of == "moving")
         return tuple(replace(task, goal=self.goals.masked(task.goal, space)) for task in tasks)
 
     @property

@@ -27,6 +27,7 @@ class Recording:
     choices: bool | None = None  # whether actions are choices; None where it must be guessed from the numbers
     bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None  # of actions, where the file says so
     counts: tuple[int, ...] = field(default=())  # of choices, where the file says so
+    labels: tuple[tuple[str, ...], ...] = ()  # what choices are called, by column of the action
 
 
 class LogWorld(World):
@@ -55,6 +56,7 @@ class LogWorld(World):
         names = recording.action_names or tuple(f"a{i}" for i in range(num_actions))
         self.action_space = _action_space(recording, np.concatenate([piece.actions for piece, _ in pieces]), names)
         self._recording = recording
+        self.labels = recording.labels
         self.has_rewards = with_rewards == {True}
 
     @property
