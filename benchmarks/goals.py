@@ -77,7 +77,7 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.domain import load_domain
     from visualpatchworld.errors import VpwError
-    from visualpatchworld.paper.evaluation import Request, measure, measure_floors
+    from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
     from visualpatchworld.paper.goals import Goals
     from visualpatchworld.paper.task import summarize
     from visualpatchworld.program.program import load_program
@@ -88,7 +88,7 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
     where, _, scale = row.partition("x")
     program = next(folder for folder in (options.programs / path.stem, options.programs / name) if folder.is_dir()) / "world_model.py"
     for metric in domain.metrics:
-        request = Request(
+        request = EvalConfig(
             domain=domain,
             constants=domain.constants,
             vary={},

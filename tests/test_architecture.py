@@ -27,7 +27,7 @@ LAYERS = [
     ["trace"],
     ["world"],
     ["scene.calibrate", "scene.audit"],
-    ["program.env", "program.follow"],
+    ["program.env"],
     ["plan.candidates", "plan.return_search", "plan.track", "plan.reward"],
     ["induction"],
     ["plan"],

@@ -5,9 +5,8 @@ from paper.baselines.conftest import StudyOf
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.induction.windows import Recording
-from visualpatchworld.paper.baselines.answer import judge
+from visualpatchworld.paper.baselines.answer import action_kind, example, judge, right, transitions_of
 from visualpatchworld.paper.baselines.product import field_tolerances
-from visualpatchworld.paper.baselines.transitions import action_kind, example, right, transitions_of
 
 
 def test_every_quantity_has_a_tolerance_below_what_success_forgives(domain: Domain):
