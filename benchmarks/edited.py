@@ -63,6 +63,14 @@ CASES = {
         ({"UPPER_ARM_LENGTH": 0.16}, {"LINK_1": 0.16}),
         {"UPPER_ARM_INERTIA": 2.0, "UPPER": 2.0},
     ),
+    # Constants are told per full torque: a tenth of it makes inertias and losses ten times as large, and the wrist's stop yields less.
+    "torque": Case(
+        "reacher",
+        {"gear": 0.005},
+        ({},),
+        {"UPPER": 10.0, "FOREARM": 10.0, "DAMPING": 10.0, "YIELD": 0.1}
+        | {"UPPER_ARM_INERTIA": 10.0, "FOREARM_INERTIA": 10.0, "HINGE_DAMPING": 10.0, "WRIST_GIVE": 0.1},
+    ),
     "door": Case("tworoom", {"door_center": 150.0}, ({"WALLS": ((0, 112.0, 5.0, ((150.0, 14.0),)),)}, {"DOOR_Y": 150.0})),
     "second-door": Case(
         "tworoom",

@@ -1,10 +1,10 @@
 """From a world to a program, nothing given but the world: every world of the table, beside what users would take instead; resumable.
 
 Usage: python benchmarks/worlds.py [--only NAME ...] [--seeds 0] [--seconds 60] [--sindy PYTHON]
-       python benchmarks/worlds.py --plan [--episodes 20] [--true-seconds 300] [--only NAME ...]
+       python benchmarks/worlds.py --plan [--episodes 20] [--plan-seconds 400] [--true-seconds 300] [--workers 1] [--only NAME ...]
 
 A line per world and seed goes to results/worlds/worlds.jsonl, of planning to results/worlds/plans.jsonl; the programs to programs/worlds/.
-A line of planning is measured again where the program is another one since.
+A line of planning is measured again where the program is another one since. Several of these may run side by side, each with --only.
 """
 
 from __future__ import annotations
@@ -148,7 +148,9 @@ def program_path(programs: Path, name: str, seed: int) -> Path:
     return programs / folder_name(name) / ("world_model.py" if seed == 0 else f"world_model_{seed}.py")
 
 
-def plan(name: str, seed: int, episodes: int, true_seconds: float, programs: Path, say) -> dict[str, Any]:
+def plan(
+    name: str, seed: int, episodes: int, plan_seconds: float | None, true_seconds: float, workers: int, programs: Path, say
+) -> dict[str, Any]:
     """Returns of planning in the true world with the program's own reward and end."""
     from visualpatchworld.plan.reward import evaluate_return
 
@@ -156,13 +158,16 @@ def plan(name: str, seed: int, episodes: int, true_seconds: float, programs: Pat
     program = Program(read_program(path), path)
     began = time.perf_counter()
     done = evaluate_return(
-        open_world(name),
+        name,
         program,
         episodes=episodes,
         seed=HELD_OUT_SEED + seed,
+        seconds=plan_seconds,
         true_world_episodes=episodes if true_seconds else 0,
         true_world_seconds=true_seconds,
+        true_world_workers=workers,
         on_episode=lambda number, earned: say(f"episode {number + 1}: {earned:.1f}"),
+        on_true_episode=lambda number, earned: say(f"episode {number + 1} in the true world: {earned:.1f}"),
     )
     record: dict[str, Any] = {"name": name, "seed": seed, "episodes": episodes, "ok": True, "program_hash": program.hash}
     return record | done.report | {"seconds": round(time.perf_counter() - began, 1)}
@@ -179,6 +184,8 @@ def main() -> None:
     parser.add_argument("--plan", action="store_true", help="measure returns with the programs that are there")
     parser.add_argument("--episodes", type=int, default=20)
     parser.add_argument("--true-seconds", type=float, default=300.0, help="that planning in copies of a world may take")
+    parser.add_argument("--plan-seconds", type=float, help="after which no further episode is planned")
+    parser.add_argument("--workers", type=int, default=1, help="processes that copies of a world are in, for planning in them")
     parser.add_argument("--again", action="store_true", help="measure also what is there already")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "worlds")
     parser.add_argument("--programs", type=Path, default=ROOT / "programs" / "worlds")
@@ -214,7 +221,7 @@ def _safe(name: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     keep_compiled()
     try:
         if options.plan:
-            return plan(name, seed, options.episodes, options.true_seconds, options.programs, say)
+            return plan(name, seed, options.episodes, options.plan_seconds, options.true_seconds, options.workers, options.programs, say)
         return measure(name, seed, options.seconds, options.sindy, options.programs, say)
     except Exception as error:  # a failure is a result, too; what is no sentence of ours is shown in full
         why = str(error) if isinstance(error, VpwError) else f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
@@ -246,9 +253,12 @@ def _apart(name: str, seed: int, options: argparse.Namespace, lines: Lines) -> N
         str(options.episodes),
         "--true-seconds",
         str(options.true_seconds),
+        "--workers",
+        str(options.workers),
     ]
     given += ["--results", str(options.results), "--programs", str(options.programs)] + ["--plan"] * options.plan
     given += ["--sindy", str(options.sindy)] if options.sindy else []
+    given += ["--plan-seconds", str(options.plan_seconds)] if options.plan_seconds is not None else []
     try:
         done = subprocess.run([sys.executable, __file__, *given], timeout=None if options.plan else PATIENCE * options.seconds)
         failed = f"the process ended with {done.returncode}" if done.returncode else ""

@@ -14,7 +14,7 @@ PACKAGE = Path(visualpatchworld.__file__).parent
 # A module may import from its own line and the lines above it. The longest matching name counts.
 LAYERS = [
     ["errors", "strict_json"],
-    ["input", "output", "extras"],
+    ["input", "output", "extras", "world.trajectory"],
     ["llm"],
     ["scene"],
     ["trace.layout"],
@@ -28,7 +28,16 @@ LAYERS = [
     ["world"],
     ["scene.calibrate", "scene.audit"],
     ["program.env"],
-    ["plan.candidates", "plan.return_search", "plan.track", "plan.reward"],
+    [
+        "plan.margins",
+        "plan.feedback",
+        "plan.candidates",
+        "plan.world_copies",
+        "plan.return_search",
+        "plan.track",
+        "plan.reward",
+        "plan.goal_state",
+    ],
     ["induction"],
     ["plan"],
     ["paper"],

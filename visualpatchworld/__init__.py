@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from visualpatchworld.domain import find_domains, load_domain
     from visualpatchworld.errors import VpwError
+    from visualpatchworld.plan.goal_state import evaluate_goal
     from visualpatchworld.plan.reward import evaluate_return
     from visualpatchworld.program.env import as_env, as_vector_env
     from visualpatchworld.program.program import Program
@@ -38,6 +39,7 @@ __all__ = [
     "collect",
     "compile_rollouts",
     "evaluate",
+    "evaluate_goal",
     "evaluate_return",
     "film",
     "find_domains",
@@ -60,6 +62,7 @@ _ELSEWHERE = {
     "as_env": "program.env",
     "as_vector_env": "program.env",
     "compile_rollouts": "program.rollout",
+    "evaluate_goal": "plan.goal_state",
     "evaluate_return": "plan.reward",
     "find_domains": "domain",
     "load_domain": "domain",
@@ -69,6 +72,8 @@ _ELSEWHERE = {
 
 def __getattr__(name: str) -> Any:
     """A name of the library, loaded when it is first asked for: JAX and the engines take seconds."""
+    if name == "plan":  # a package that can be called
+        return import_module(f"{__name__}.plan")
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'api')}"), name)

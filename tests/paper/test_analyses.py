@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,10 @@ def test_the_law_itself_never_strays(toy: Domain, toy_episodes: list[Episode]):
 def test_rollout_errors_are_the_distances_that_they_should_be(toy: Domain, toy_episodes: list[Episode]):
     data = measure_analysis("rollout", measurand(toy, toy_episodes, OBEYS)).data
     held_out = toy_episodes[-1]  # the last fifth of three episodes, at least one
-    starts = range(len(held_out) - 25)
+    starts = range(len(held_out) - 24)
     assert data["windows"] == len(starts)
     # The program says that the puck is where the last action points.
-    off = [abs(held_out.actions[t + 24, 0] - held_out.states[t + 25, 0]) for t in starts]
+    off = [abs(held_out.actions[t + 24, 0] - held_out.observations[t + 25, 0]) for t in starts]
     assert data["rollout_error"]["puck_m"]["mean"][24] == pytest.approx(np.mean(off), rel=1e-4)
     assert data["rollout_error"]["puck_m"]["median"][24] == pytest.approx(np.median(off), rel=1e-4)
 
@@ -90,7 +91,7 @@ def test_what_is_not_finite_is_told_and_kept_as_null(tmp_path: Path, toy: Domain
 
 def test_motion_is_that_of_the_liveliest_episode_one_step_at_a_time(toy: Domain, toy_episodes: list[Episode]):
     episodes = toy_episodes * 4  # so that more than one is for tests
-    ways = [np.abs(np.diff(episode.states[:, 0])) for episode in episodes[-2:]]
+    ways = [np.abs(np.diff(episode.observations[:, 0])) for episode in episodes[-2:]]
     longest = max(ways, key=np.sum)
     motion = measure_analysis("motion", measurand(toy, episodes)).data["motion"]["puck_m"]
     assert motion["true"] == pytest.approx(longest, rel=1e-5)
@@ -123,18 +124,18 @@ def test_a_program_without_walls_is_smoother_than_the_engine_beside_a_wall():
     assert np.shape(data["engine"]) == np.shape(data["program"]) == (41, 41)
     assert data["merit"]["program_step"] < 0.5 * data["merit"]["engine_step"]
     assert data["merit"]["agreement"] < 0.98
-    # The grid is what it says: a zero action costs what the start itself does, under both.
-    still = float(domain.cost(np.asarray(data["start"])[None, None], np.asarray(data["goal"]))[0])
-    assert data["program"][20][20] == pytest.approx(still, rel=1e-4)
-    assert data["engine"][20][20] == pytest.approx(still, rel=1e-4)
+    # The grid is what it says: zero actions cost the distance from start to goal under both, in success radii.
+    distance = domain.goal_distances["at_goal"](np.array(data["start"]), np.array(data["goal"]))
+    assert data["program"][20][20] == pytest.approx(distance, rel=1e-4)
+    assert data["engine"][20][20] == pytest.approx(distance, rel=1e-4)
 
 
 def test_a_transition_has_pictures_and_what_was_foreseen(tmp_path: Path, toy: Domain, toy_episodes: list[Episode]):
     analysis = measure_analysis("transition", measurand(toy, toy_episodes))
     data, episode = analysis.data, toy_episodes[-1]
-    moves = np.abs(np.diff(episode.states[:, 0]))
+    moves = np.abs(np.diff(episode.observations[:, 0]))
     assert data["step"] == np.argmax(moves)
-    assert data["before"] == pytest.approx(episode.states[data["step"]], rel=1e-5)
+    assert data["before"] == pytest.approx(episode.observations[data["step"]], rel=1e-5)
     assert data["predicted"] == pytest.approx(data["after"], rel=1e-5)
     assert data["error"]["puck_m"] < 1e-9
     assert data["program_text"] == RIGHT.text
@@ -161,7 +162,7 @@ def test_an_audit_draws_both_graphs_where_the_puck_is(toy: Domain, toy_episodes:
 
 
 def test_an_audit_draws_pictures_where_a_file_has_none(toy: Domain, toy_episodes: list[Episode]):
-    bare = [Episode(episode.index, episode.states, episode.engine_states, episode.actions) for episode in toy_episodes]
+    bare = [replace(episode, frames=None) for episode in toy_episodes]
     drawn, kept = (measure_analysis("audit", measurand(toy, each, None, method="tool", frames=6)) for each in (bare, toy_episodes))
     assert drawn.data["rmse"] == kept.data["rmse"]
     with pytest.raises(VpwError, match="calibration was fitted to"):
@@ -174,7 +175,10 @@ def test_kinds_are_found_and_others_refused(toy: Domain, toy_episodes: list[Epis
         measure_analysis("rolout", measurand(toy, toy_episodes))
     with pytest.raises(VpwError, match="give --program FILE"):
         measure_analysis("rollout", measurand(toy, toy_episodes, None))
-    short = [Episode(each.index, each.states[:9], each.engine_states[:9], each.actions[:9]) for each in toy_episodes]
+    short = [
+        replace(each, observations=each.observations[:9], engine_states=each.engine_states[:9], actions=each.actions[:8], frames=None)
+        for each in toy_episodes
+    ]
     with pytest.raises(VpwError, match="No test episode of 'toy' has 25 steps"):
         measure_analysis("rollout", measurand(toy, short))
 

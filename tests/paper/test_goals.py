@@ -31,7 +31,7 @@ def test_starts_and_goals_are_of_different_episodes_and_apart(toy: Domain):
     episodes = tuple(collect(toy, toy.constants, episodes=6, seed=1))
     tasks = draw_far_tasks(episodes, count=20, seed=5, met=toy.metrics["at_goal"])
     assert [task.number for task in tasks] == list(range(20))
-    owner = {episode.index: {tuple(row) for row in episode.states} for episode in episodes}
+    owner = {episode.index: {tuple(row) for row in episode.observations} for episode in episodes}
     for task in tasks:
         assert tuple(task.start) in owner[task.episode]
         assert tuple(task.goal) not in owner[task.episode]
@@ -77,7 +77,9 @@ def test_a_goal_is_read_from_json(toy: Domain, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "goals", [Goals("other-episode"), Goals("given", given=(0.3, math.nan)), Goals(tolerance=0.5)], ids=["other", "given", "precise"]
+    "goals",
+    [Goals("other-episode"), Goals("moving"), Goals("given", given=(0.3, math.nan)), Goals(tolerance=0.5)],
+    ids=["other", "moving", "given", "precise"],
 )
 def test_goals_are_planned_for_kept_and_shown(toy: Domain, tmp_path: Path, goals: Goals):
     folder = tmp_path / "results" / "goals"

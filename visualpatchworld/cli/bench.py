@@ -200,7 +200,7 @@ def baseline(
 
     Example: vpw baseline METHOD DOMAIN --endpoint http://127.0.0.1:8080/v1 --model NAME --out runs/METHOD
     """
-    from visualpatchworld.induction.windows import recordings_of
+    from visualpatchworld.induction.windows import trajectories_of
     from visualpatchworld.llm.client import Budget, Client, Price, Sampling, Tape
     from visualpatchworld.llm.endpoint import Endpoint
     from visualpatchworld.output import make_folder, write_text
@@ -229,9 +229,9 @@ def baseline(
         else:
             recorded = read_traces(traces, world)
             constants, seen = recorded.constants, for_fitting(recorded.episodes)
-        graph = world.scene.oracle(seen[0].states[0], constants)
+        graph = world.scene.oracle(seen[0].observations[0], constants)
         progress("searching")
-        search = run(rival, world, graph, recordings_of(seen), client, seed=seed, prompt_tokens=prompt_tokens)
+        search = run(rival, world, graph, trajectories_of(seen), client, seed=seed, prompt_tokens=prompt_tokens)
     result = summary(search, None if price is None else Price(*price))
     write_text(folder / RECORD, to_json(result, indent=2) + "\n")
     program = folder / PROGRAM

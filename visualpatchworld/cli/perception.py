@@ -122,7 +122,7 @@ def export(
     extractor = _extractor(world.of(recorded.constants), recorded.constants, view, asked)
     with progress(exported(recorded, extractor, view=view, stride=stride), "exporting", len(recorded.episodes)) as lines:
         write_lines(out, lines)
-    transitions = sum((len(episode) - 1) // stride for episode in recorded.episodes)
+    transitions = sum(len(episode) // stride for episode in recorded.episodes)
     result = {"domain": world.name, "view": view, "stride": stride, "episodes": len(recorded.episodes), "transitions": transitions}
     show({**result, "out": str(out)}, as_json)
 

@@ -56,7 +56,7 @@ def rollout(
 
     from visualpatchworld.cli import _any_world
     from visualpatchworld.cli._results import errors_table, stops_line
-    from visualpatchworld.induction.windows import errors_foreseen, predict, recordings_of
+    from visualpatchworld.induction.windows import errors_foreseen, predict, trajectories_of
     from visualpatchworld.program.program import Program, load_program, read_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts
     from visualpatchworld.trace.read import read_traces
@@ -72,7 +72,7 @@ def rollout(
     world = world.of(seen.constants)
     space, action_dim = world.scene.state_space, world.layout.action.width
     model = Program(read_program(program), program) if sandbox else load_program(program, space, action_dim)
-    recordings = recordings_of(seen.episodes)[-last if last else None :]
+    recordings = trajectories_of(seen.episodes)[-last if last else None :]
     if max(len(recording.actions) for recording in recordings) < horizon:
         raise VpwError(f"No episode of '{traces}' has {horizon} steps; choose a shorter --horizon.")
     running = sandboxed_rollouts(model, space.names, action_dim, unfiltered=unfiltered) if sandbox else nullcontext()

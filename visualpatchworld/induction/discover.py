@@ -284,6 +284,8 @@ def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]
         lines.append(f"Held-out error (median, of each field's spread of change): {medians} steps.")
     if any(name.endswith("_next") for name in world.action_space.names):
         lines.append(f"Inputs are on their way between rows: an action is ({', '.join(world.action_space.names)}).")
+    for k, labels in enumerate(world.labels if isinstance(world, LogWorld) else ()):
+        lines.append(f"action[{k}] is {', '.join(f'{i} for {label}' for i, label in enumerate(labels))}.")
     seen = f"{world.env_steps} steps of the world" if world.env_steps else "a log"
     lines.append(f"Found from {seen} by visualpatchworld {__version__}.")
     return "\n".join(lines) + "\n"

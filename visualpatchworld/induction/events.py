@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.induction.inputs import remembered_action
+from visualpatchworld.induction.inputs import MOST_CHOICES, bends_of, bent, remembered_action
 from visualpatchworld.induction.regress import robust_fit
 from visualpatchworld.induction.terms import Rows
 
@@ -41,7 +41,10 @@ def smooth_fit(target: Float[np.ndarray, " N"], rows: Rows, floor: float, seed: 
     waves = min(WAVES, len(target) // 8)
     turns = rng.normal(size=(inputs.shape[1], waves)) * rng.choice([0.3, 0.7, 1.2], size=waves)
     smooth = np.cos(inputs @ turns + rng.uniform(0, 2 * np.pi, waves))
-    design = np.concatenate([np.ones((len(target), 1)), inputs, inputs**2, smooth], axis=1)
+    pieces = bent(rows.actions, bends_of(rows.actions))
+    pieces = pieces / np.maximum(np.std(pieces, axis=0), 1e-12) if pieces.shape[1] < len(target) // 8 else pieces[:, :0]
+    columns = [np.ones((len(target), 1)), inputs, inputs**2, smooth, pieces, _by_choice(inputs, rows.actions)]
+    design = np.concatenate(columns, axis=1)
     edges = at_edges(rows)
     blurred = at_blurred_edges(rows) & ~edges
     if blurred.any():
@@ -50,6 +53,18 @@ def smooth_fit(target: Float[np.ndarray, " N"], rows: Rows, floor: float, seed: 
         if noise_left(fit.left, rows, fit.kept, floor):
             return fit
     return _fit_free(target, design, ~edges, floor)
+
+
+def _by_choice(inputs: Float[np.ndarray, "N P"], actions: Float[np.ndarray, "N A"]) -> Float[np.ndarray, "N M"]:
+    """The inputs once more for each of a few whole numbers that an action may be: every choice may do something else to every field."""
+    parts = [np.zeros((len(inputs), 0))]
+    for column in actions.T:
+        values = np.unique(column)
+        if 2 <= len(values) <= MOST_CHOICES and (values == np.round(values)).all() and len(values) * inputs.shape[1] < len(inputs) // 8:
+            for value in values[1:]:
+                chosen = (column == value)[:, None].astype(float)
+                parts += [chosen, chosen * inputs]
+    return np.concatenate(parts, axis=1)
 
 
 def _fit_free(target: Float[np.ndarray, " N"], design: Float[np.ndarray, "N P"], free: Bool[np.ndarray, " N"], floor: float) -> SmoothFit:
@@ -100,13 +115,20 @@ def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
     moving = _moving(rows)
     for column in moving:
         before, after = rows.before[:, column], rows.after[:, column]
-        often = repeated(after)
+        often = repeated(after) & _met_again(after, before)
         found |= often & ((after != before) | ~still)
         came = often & (after == 0) & (before != 0)
         if _anywhere(rows, came, [other for other in moving if other != column]):
             # What comes to a stand again and again is held there: only steps that go on moving the same way tell the forces.
             found |= np.sign(before) * np.sign(after) <= 0
     return found
+
+
+def _met_again(after: Float[np.ndarray, " N"], before: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
+    """Rows with a value that was come to more than once; what comes to rest anywhere and stays there for a while is at no wall."""
+    _, place = np.unique(_grid(after), return_inverse=True)
+    arrivals = np.bincount(place, weights=after != before)
+    return (arrivals >= 2)[place]
 
 
 def at_blurred_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
@@ -142,11 +164,15 @@ def piled(values: Float[np.ndarray, " N"], least: int = 8) -> Bool[np.ndarray, "
 
 def repeated(values: Float[np.ndarray, " N"], least: int = 5) -> Bool[np.ndarray, " N"]:
     """Rows with a value that stands exactly in many rows of an otherwise continuous column."""
-    span = float(np.ptp(values))
-    if span == 0:
+    if np.ptp(values) == 0:
         return np.zeros(len(values), bool)
-    grid = np.round(values / (1e-9 * max(span, float(np.abs(values).max()))))
-    _, place, count = np.unique(grid, return_inverse=True, return_counts=True)
+    _, place, count = np.unique(_grid(values), return_inverse=True, return_counts=True)
     if len(count) < max(20, 0.1 * len(values)):
         return np.zeros(len(values), bool)
     return (count >= max(least, 0.004 * len(values)))[place]
+
+
+def _grid(values: Float[np.ndarray, " N"]) -> Float[np.ndarray, " N"]:
+    """Whole numbers that are the same for values which differ by rounding alone."""
+    size = max(float(np.ptp(values)), float(np.abs(values).max()), 1e-300)
+    return np.round(values / (1e-9 * size))

@@ -14,6 +14,7 @@ from visualpatchworld.world.world import ActionSpace
 
 MOST_DELAY = 6
 MOST_CHOICES = 12
+BENDS = 7  # places at which an input may bend
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,21 @@ def shaped_drives(space: ActionSpace, delay: Delay) -> list[Term]:
             terms.append(Term(f"np.maximum({code}, 0)", "drive", f"{label}_UP", 1.3, (code,)))
             terms.append(Term(f"np.minimum({code}, 0)", "drive", f"{label}_DOWN", 1.3, (code,)))
     return terms
+
+
+def bends_of(actions: Float[np.ndarray, "N A"]) -> list[tuple[int, float]]:
+    """Places at which a continuous input may bend what it does: a clip or a dead zone acts like a few straight pieces."""
+    found = []
+    for column, values in enumerate(actions.T):
+        if len(np.unique(values)) > BENDS * BENDS:
+            found += [(column, float(edge)) for edge in np.quantile(values, np.linspace(0, 1, BENDS + 2)[1:-1])]
+    return found
+
+
+def bent(actions: Float[np.ndarray, "T A"], edges: Sequence[tuple[int, float]]) -> Float[np.ndarray, "T E"]:
+    """How far each input is beyond each of its bends."""
+    pieces = [np.maximum(actions[:, column] - edge, 0.0) for column, edge in edges]
+    return np.stack(pieces, axis=-1) if pieces else np.zeros((len(actions), 0))
 
 
 def find_delay(

@@ -67,7 +67,8 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
             plain.append(Term(f"np.cos({place})", "coupling", f"BY_COS_{name}", 1.2, (other.name,)))
         if other.angle == own.angle:
             away = f"({q} - {place})"
-            plain.append(Term(away, "spring", f"SPRING_{_up(other.name)}", 1.1, (own.name, other.name)))
+            # Between fields of first order a plain coupling is as likely, and reads better beside a loss of its own.
+            plain.append(Term(away, "spring", f"SPRING_{_up(other.name)}", 1.1 if own.velocity else 1.25, (own.name, other.name)))
             if own.velocity and other.velocity:
                 slip = f"({v} - state.{other.velocity})"
                 plain.append(Term(slip, "damper", f"DAMPER_{_up(other.name)}", 1.15, (own.velocity, other.velocity)))
@@ -124,6 +125,9 @@ def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans,
             for m in straight:
                 if m != n:
                     terms.append(Term(f"state.{m} / state.{n}", "coupling", f"{_up(m)}_PER_{_up(n)}", 1.45, (m, n)))
+            if own.velocity and n != own.velocity:
+                drag = f"np.abs(state.{own.velocity}) * state.{own.velocity} / state.{n}"
+                terms.append(Term(drag, "quadratic", f"DRAG_SQUARE_PER_{_up(n)}", 1.45, (own.velocity, n)))
             if low > 0:
                 terms.append(Term(f"np.sqrt(state.{n})", "coupling", f"ROOT_{_up(n)}", 1.35, (n,)))
     limited = straight if not wide else [n for n in straight if n in (own.name, own.velocity)]
@@ -151,10 +155,14 @@ def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans,
 
 def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide) -> list[Term]:
     terms = list(shaped)
+    straight = [n for n in reading.state_names if n in spans and not any(c.name == n and c.angle for c in reading.coordinates)]
     v = f"state.{own.velocity}"
     if own.velocity:
         fast = max(abs(spans[own.velocity][0]), abs(spans[own.velocity][1])) or 1.0
         steep = tuple(np.geomspace(1.5, 300, 16) / fast)
+        belt = tuple(spans[own.velocity][0] + (spans[own.velocity][1] - spans[own.velocity][0]) * np.linspace(0.02, 0.98, MANY))
+        slipping = f"np.sign({v} - {{inner}})"  # against something that moves by itself
+        terms.append(Term(slipping, "dry", "SLIP", 2.2, (own.velocity,), belt, inner_label="BELT", smooth=False))
         terms.append(Term(f"np.tanh({{inner}} * {v})", "dry", "FRICTION_SMOOTH", 2.1, (own.velocity,), steep, inner_label="FRICTION_STEEP"))
     for turn in [own] if own in turning else []:
         for s in shaped:
@@ -162,6 +170,13 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
                 terms.append(
                     Term(f"{s.code} * np.cos(state.{turn.name})", s.law, f"{s.label}_COS", 2.3, s.of, s.grid, inner_label=s.inner_label)
                 )
+    for s in shaped if not wide else ():
+        for n in straight if s.grid and s.law in ("saturation", "dead zone") else ():
+            label, of = f"{s.label}_{_up(n)}", (*s.of, n)
+            terms.append(Term(f"{s.code} * state.{n}", s.law, label, 2.3, of, s.grid, inner_label=s.inner_label))
+            if spans[n][0] > 0 or spans[n][1] < 0:
+                label = f"{s.label}_PER_{_up(n)}"
+                terms.append(Term(f"{s.code} / state.{n}", s.law, label, 2.25, of, s.grid, inner_label=s.inner_label))
     for heading in turning if not wide else ():
         if heading is not own:
             for s in shaped:

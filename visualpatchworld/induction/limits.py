@@ -21,6 +21,7 @@ from visualpatchworld.induction.terms import Rows
 LEAST_ROWS = 2  # a limit owns at least so many
 LEAST_BITS = 4.0  # and lowers what is left by at least so much
 MOST_LIMITS = 8
+MOVING_ROWS = 4  # that a wall which moves owns at least
 FAR_LESS = 0.6  # of what was left to explain: a limit that leaves no more than this may be a little off where nothing was
 QUIET, QUIET_SPREAD = 0.25, 0.3186  # this part of normal errors is below so many standard deviations; walls may own most rows
 
@@ -100,6 +101,7 @@ def _candidates(reading: Reading, rows: Rows, draft: Draft, open_rows: Unexplain
                 found += _clips(c, field, rows.after[:, k], given[:, k], events, open_rows.tolerance[k])
         if c.velocity is not None:
             found += _walls(c, rows, given, open_rows)
+            found += [wall for other in reading.coordinates if other is not c for wall in _moving_walls(c, other, rows, given, open_rows)]
             found += _soft_stops(c, rows, given, open_rows)
     found += contacts(reading, rows, given, open_rows.off, open_rows.tolerance)
     return [limit for limit in found if not used & {number.name for number in limit.numbers}]
@@ -186,6 +188,32 @@ def _walls(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Lim
                 out.append(Limit("coordinate", lines, (number, bounce), "bounce", (c.name,)))
             if moves:
                 out.append(Limit("coordinate", tuple(moves), (number,), "clip", (c.name,)))
+    return out
+
+
+def _moving_walls(c: Coordinate, other: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Limit]:
+    """Stops and bounces of a coordinate where another one is just then: a paddle, a piston."""
+    if c.velocity is None or c.angle or other.angle:
+        return []
+    i, j, k = rows.names.index(c.name), rows.names.index(c.velocity), rows.names.index(other.name)
+    out: list[Limit] = []
+    for side, cmp, keep in ((1, ">", "np.minimum"), (-1, "<", "np.maximum")):
+        beyond = open_rows.rows & (side * (given[:, i] - given[:, k]) > 0) & (side * given[:, j] > 0)
+        met = beyond & (np.abs(rows.after[:, i] - rows.after[:, k]) <= 4 * (open_rows.tolerance[i] + open_rows.tolerance[k]))
+        if met.sum() < MOVING_ROWS or met.sum() < 0.5 * beyond.sum():
+            continue
+        name = f"{c.name.upper()}_{other.name.upper()}_BOUNCE"
+        back = float(np.median(-rows.after[met, j] / given[met, j]))
+        test = f"({c.name} {cmp} {other.name}) & ({c.velocity} {cmp} 0)"
+        moved = f"{c.name} = {keep}({c.name}, {other.name})"
+        if abs(back) <= 1e-6:
+            out.append(
+                Limit("coordinate", (f"{c.velocity} = np.where({test}, 0.0, {c.velocity})", moved), (), "stop", (c.name, other.name))
+            )
+        elif 0 < back <= 1.2:
+            number = Number(name, _short(back, 1e-7), doc=f"part of the speed that {c.name} leaves {other.name} with")
+            lines = (f"{c.velocity} = np.where({test}, -{name} * {c.velocity}, {c.velocity})", moved)
+            out.append(Limit("coordinate", lines, (number,), "bounce", (c.name, other.name)))
     return out
 
 

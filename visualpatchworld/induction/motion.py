@@ -14,6 +14,7 @@ from visualpatchworld.induction.reading import Coordinate, Integrator, Reading
 from visualpatchworld.program.program import Program
 
 DIGITS = 10  # of a constant in the text
+ROUNDING = 1e-11  # of a constant: a smaller standard error is that of arithmetic, not of data
 WIDTH = 136  # letters of a line, beside its indent
 LONG_CHANGE = 60  # letters of a rate that stands on a line of its own
 SHORT_ENTRY = 40  # letters of an entry of a list that may stand beside others
@@ -148,7 +149,8 @@ def source_of(function: Callable[..., Any]) -> str:
 
 def number_line(number: Number) -> str:
     """A constant as it stands in the program, with unit, standard error and meaning behind it."""
-    spread = "" if number.stderr is None else f"+- {number.stderr:.1g}"
+    told = number.stderr is not None and number.stderr > ROUNDING * abs(float(number.value))
+    spread = f"+- {number.stderr:.1g}" if told else ""
     comment = "  ".join(part for part in (number.unit, spread, number.doc) if part)
     return f"{number.name} = {_text(number.value)}" + (f"  # {comment}" if comment else "")
 
@@ -267,8 +269,8 @@ def _wrapped(line: str) -> list[str]:
     if len(line) <= WIDTH:
         return [line]
     first = _last_bracket(line)
-    if first is None:
-        name, equals, value = line.partition(" = ")
+    name, equals, value = line.partition(" = ")
+    if first is None or len(_parted(line[first + 1 : -1], ", ")) + len(summands(line[first + 1 : -1])) == 2:
         return _wrapped(f"{name} = ({value})") if equals and len(summands(value)) > 1 else [line]
     inner = line[first + 1 : -1]
     entries = [entry for entry in _parted(inner, ", ") if entry]

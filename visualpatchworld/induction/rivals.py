@@ -31,6 +31,7 @@ COST = 8.0  # of a constant, in units of log likelihood: several times the half 
 SHORT_DIGITS = 4
 NUMERICAL = 1e-8  # of the motion: what single precision leaves of one step
 NEAR = 1e-5  # of a constant: how far a short number may be from what was fitted
+IDLE = 1e-10  # of the motion in a step: what a summand adds that does nothing
 NEGLIGIBLE = 5e-7  # of the motion in a step: no term is kept for less
 ROUNDED = 2.0  # times the rounding of a field: both ends of a step are rounded, and a little slack
 SETTLED = 1e-7  # an error of single steps below which constants that came with their integrator need no refining
@@ -76,9 +77,10 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, clo
         rates = _thinned(replace(reading, dt=step), rates, integrator, substeps, data, clock)
     first = assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps)
     fitted = first if rates.timing is not None and _usual_error(first, data) < SETTLED else _refined(first, data, exact, clock.part(0.5))
-    if not data.noisy:
-        fitted = _shortened(fitted, data)
     timed = replace(reading, dt=step)
+    if not data.noisy:
+        rates, fitted = _bare(timed, rates, fitted, integrator, substeps, data)
+        fitted = _shortened(fitted, data)
     tuned, held = _with_constants(rates, fitted), ()
     stuck = sticking(timed, tuned)
     if stuck is not None:
@@ -137,15 +139,45 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
     return _relabelled(rates)
 
 
+def _bare(reading: Reading, rates: Rates, fitted: Draft, integrator: Integrator, substeps: int, data: Experience) -> tuple[Rates, Draft]:
+    """The rates and their draft without summands whose factor was fitted to nothing."""
+    if rates.lines:
+        return rates, fitted
+    few = cut(data.states, data.actions, 1, most=FEW)
+    motion = np.maximum(np.std(few.truths[:, 0] - few.starts, axis=0), 1e-12)
+    given = predicted(fitted.program, few)
+    changes = []
+    for of, change in rates.changes:
+        parts = summands(change)
+        for part in list(parts):
+            factor = re.match(r"[A-Z]\w*\b", part)
+            if len(parts) > 1 and factor and factor[0] in fitted.free:
+                without = predicted(fitted.program.edited({factor[0]: 0.0}), few)
+                if float(np.max(np.abs(without - given) / motion)) < IDLE:
+                    parts.remove(part)
+        changes.append((of, " + ".join(parts)))
+    if tuple(changes) == rates.changes:
+        return rates, fitted
+    text = " ".join(change for _, change in changes)
+    kept = tuple(n for n in rates.numbers if re.search(rf"\b{n.name}\b", text))
+    fewer = _relabelled(replace(rates, changes=tuple(changes), numbers=kept))
+    draft = assemble(reading, _with_constants(fewer, fitted), integrator=integrator, substeps=substeps)
+    return fewer, replace(draft, stderr={name: fitted.stderr[name] for name in draft.free if name in fitted.stderr})
+
+
 def _relabelled(rates: Rates) -> Rates:
     """The rates with the laws and the name of those terms alone that are still in them."""
     docs = {n.name: n.doc for n in rates.numbers}
     named = [(of, [docs[n].partition(":")[0] for n in re.findall(r"\b[A-Z]\w*\b", change) if n in docs]) for of, change in rates.changes]
-    kept = {(law, of) for of, laws in named for law in laws}
-    texts = dict(rates.changes)
+    parts = [(of, part) for of, change in rates.changes for part in summands(change)]
 
     def lives(law: str, bodies: tuple[str, ...]) -> bool:
-        return any((law, of) in kept and all(body == of or body in text for body in bodies) for of, text in texts.items())
+        return any(
+            docs.get(name, "").partition(":")[0] == law
+            and all(body == of or re.search(rf"{re.escape(body)}(?!\w)", part) for body in bodies)
+            for of, part in parts
+            for name in re.findall(r"\b[A-Z]\w*\b", part)
+        )
 
     name = "; ".join(f"{of}: {', '.join(law for law in laws if not law.startswith('of ')) or 'still'}" for of, laws in named)
     return replace(rates, name=name, laws=tuple(entry for entry in rates.laws if lives(*entry)))

@@ -37,7 +37,8 @@ SHORT_SUM = 3  # constants per coordinate up to which coupled coordinates need n
 MOST_STEPS = 12_000  # that sums and chains are searched in; long looks see all
 PIECE = 600  # steps of a piece of a longer log
 LATE = 0.75  # of the time: from then on no further look begins
-LOOK = 0.5  # of the time that is left, for one look for sums
+LOOK = 0.6  # of the time that is left, for one look for sums
+FIRST_LOOKS = 0.6  # of the time that is left, for a look that others follow
 SIMPLE = 0.5  # of that, for terms without a constant inside
 CHAINS_SHARE = 0.5  # of the time that is left, for the ranking of chains
 MOST_REMEMBERED = 12  # actions of steps ago that a State may remember
@@ -148,9 +149,11 @@ def _found(
         # What looks like a hidden velocity may be a law of first order that a flexible fit does not know: the simpler one is asked first.
         say("sums of terms without hidden velocities")
         evidence = _sums(search, reading.without_hidden(), PRODUCTS, only_exact=True)
-    for version, deepest, only_exact in _looks(reading, coupled) if not _settled(evidence) else ():
+    looks = _looks(reading, coupled) if not _settled(evidence) else []
+    for number, (version, deepest, only_exact) in enumerate(looks):
         say("sums of terms")
-        evidence = ranked([*evidence, *_sums(search, version, deepest, only_exact=only_exact)])
+        shared = search if number == len(looks) - 1 else replace(search, clock=clock.part(FIRST_LOOKS))
+        evidence = ranked([*evidence, *_sums(shared, version, deepest, only_exact=only_exact)])
         if _settled(evidence) or late.over:
             break
     short = bool(evidence) and _constants_of_rates(evidence[0]) <= SHORT_SUM * len(reading.coordinates)
@@ -220,11 +223,14 @@ def _versions(reading: Reading) -> list[Reading]:
 
 def _looks(reading: Reading, coupled: bool) -> list[tuple[Reading, int, bool]]:
     """Which readings are searched for sums, how deep, and whether only exact ones count."""
-    if reading.weight is None and reading.integrator == "unknown" and not reading.hidden:
+    if reading.weight is None and reading.integrator in ("unknown", "none") and not reading.hidden:
         # Without a velocity nothing has told how the world integrates: in single steps, which is soon told, or smoothly.
-        single = replace(reading, integrator="explicit")
-        both = [(version, deepest, True) for deepest in (PRODUCTS, SCANS) for version in (single, reading)]
-        return [*both[:-1], (reading, SCANS, False)]
+        timed = reading.integrator == "unknown"
+        single = replace(reading, integrator="explicit") if timed else reading
+        smooth = replace(reading, integrator="unknown")
+        if timed:
+            return [(single, PRODUCTS, True), (smooth, PRODUCTS, True), (single, SCANS, True), (smooth, SCANS, False)]
+        return [(single, PRODUCTS, True), (single, SCANS, False), (smooth, PRODUCTS, True), (smooth, SCANS, False)]
     return [(version, PRODUCTS if coupled else SCANS, coupled) for version in _versions(reading)]
 
 
@@ -266,11 +272,6 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
         wanted, choices = _choices(reading, data, space, along, deepest, clock.part(LOOK), pool)
         rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
         evidence += rivals_of(reading, data, rates, "sums", clock, exact=True)
-    if not exact and not along and reading.integrator == "none" and not clock.over:
-        # Without a velocity nothing has told how the world integrates: look along the step, too.
-        wanted, choices = _choices(reading, data, space, True, deepest, clock.part(LOOK))
-        rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
-        evidence += rivals_of(replace(reading, integrator="unknown"), data, rates, "sums", clock, exact=False)
     if along or not exact or data.noisy:
         for shorter in _shorter(choices):
             if clock.over or (min((e.error for e in evidence), default=1.0) < DONE and not data.noisy):

@@ -22,6 +22,8 @@ MOST_SCANNED = 4
 PENALTY = 3.0  # times log N, per unit of a term's cost
 EXACT = 4.0  # so many times the noise floor still counts as nothing left
 MOST_ROWS = 2500
+ALIKE = 0.9999  # cosine of the angle between two columns that may stand for each other
+SAME = 1.0001  # times what is left: no more
 MOST_PLAIN = 150  # terms that a choice may begin with all at once
 HURRIED_COLUMNS = 60  # that are looked at even when time is up
 
@@ -92,7 +94,8 @@ def choose(
     for item in best_by_size:
         choices.append(_finished(item, goal, target, samples, picked, kept, floor, scale))
     if choices[-1].exact:
-        choices[-1] = _plainer(_pruned(choices[-1], target, samples, floor, scale), terms, target, samples, floor, scale)
+        choices[-1] = _pruned(choices[-1], target, samples, floor, scale)
+    choices = [_plainer(choice, terms, target, samples, floor, scale) for choice in choices]
     return sorted(choices, key=lambda choice: (not choice.exact, choice.score))
 
 
@@ -370,25 +373,42 @@ def _plainer(choice: Choice, terms: Sequence[Term], target, samples, floor, scal
     """The choice with plain terms in place of terms whose own constant has gone where they are the same as a plain one."""
     for place, term in enumerate(choice.terms):
         cheaper = [t for t in terms if term.inner is not None and t.inner is None and not t.grid and t.cost < term.cost]
-        for other in cheaper if choice.exact else ():
-            # A term speaks for another one only of the same fields.
-            if other in choice.terms or other.of != term.of:
+        if not cheaper:
+            continue
+        rest = [samples.column(t)[choice.kept] for t in choice.terms if t is not term]
+        basis = np.linalg.qr(np.stack(rest, axis=-1))[0] if rest else np.zeros((int(choice.kept.sum()), 0))
+        own = _beside(samples.column(term)[choice.kept], basis)
+        for other in cheaper:
+            # A term speaks for another one only of the same fields, or of none.
+            if other in choice.terms or not set(other.of) <= set(term.of):
+                continue
+            if not _alike(own, _beside(samples.column(other)[choice.kept], basis)):
                 continue
             trial = [*choice.terms[:place], other, *choice.terms[place + 1 :]]
             full = np.stack([samples.column(t) for t in trial], axis=-1)[choice.kept]
             left = target[choice.kept] - full @ solve(full, target[choice.kept])
-            if np.sqrt(np.mean(left**2)) <= EXACT * floor:
+            if np.sqrt(np.mean(left**2)) <= (EXACT * floor if choice.exact else SAME * choice.left):
                 choice = _with_terms(choice, trial, target, samples, floor, scale)
                 break
     return choice
 
 
+def _beside(column: Float[np.ndarray, " N"], basis: Float[np.ndarray, "N P"]) -> Float[np.ndarray, " N"]:
+    """What a column has that the basis has not."""
+    return column - basis @ (basis.T @ column)
+
+
+def _alike(one: Float[np.ndarray, " N"], other: Float[np.ndarray, " N"]) -> bool:
+    """Whether two columns are about the same but for a factor."""
+    return abs(float(one @ other)) > ALIKE * float(np.linalg.norm(one) * np.linalg.norm(other))
+
+
 def _with_terms(choice: Choice, terms: Sequence[Term], target, samples, floor, scale) -> Choice:
-    """A choice that is exact with these cheaper terms, too."""
+    """The choice with these cheaper terms, which leave as little."""
     full = np.stack([samples.column(t) for t in terms], axis=-1)
     factors = solve(full[choice.kept], target[choice.kept])
     left_all = target - full @ factors
     kept = within(left_all, floor, usual=choice.kept)
     left = float(np.sqrt(np.mean(left_all[kept] ** 2)))
     saved = PENALTY * np.log(kept.sum()) * (choice.cost - sum(t.cost for t in terms))
-    return Choice(tuple(terms), tuple(map(float, factors)), left, left / scale, choice.score - saved, True, kept)
+    return Choice(tuple(terms), tuple(map(float, factors)), left, left / scale, choice.score - saved, choice.exact, kept)

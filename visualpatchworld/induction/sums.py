@@ -206,7 +206,9 @@ def rates_of(reading: Reading, wanted: Sequence[Response], choices: Sequence[Cho
                 inner = named(f"{owner}_{term.inner_label}", term.inner, f"of {term.law}", term.smooth)
                 code = code.replace(INNER, inner)
             factor_name = named(f"{owner}_{term.label}", factor, _doc(term))
-            parts.append(factor_name if code == "1.0" else f"{factor_name} * {code}")
+            parts.append(
+                factor_name if code == "1.0" else f"{factor_name}{code[1:]}" if code.startswith("1 / ") else f"{factor_name} * {code}"
+            )
             laws[(term.law, term.of or (response.field,))] = None
         changes.append((response.field, " + ".join(parts) or "0.0"))
     name = "; ".join(

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.induction.derive import Expression, derived_expression
+from visualpatchworld.induction.inputs import bends_of, bent
 from visualpatchworld.induction.naming import Names
 from visualpatchworld.induction.reading import Coordinate, Derived, Role
 from visualpatchworld.induction.regress import solve
@@ -127,26 +128,31 @@ def _openness(trajectories: Sequence[Trajectory], series: Series) -> _Openness:
     changes, features, last = [], [], []
     every = np.concatenate([t.observations for t in trajectories])
     wide = [c for c in range(every.shape[1]) if 2 < np.ptp(every[:, c]) < 60]  # whatever may be an angle may act through sine and cosine
+    edges = bends_of(np.concatenate([t.actions for t in trajectories]))
     for t, values in zip(trajectories, series.values, strict=True):
         if len(values) < 4:
             continue
         moved = np.diff(values)
         seen = t.observations[1:-1]
-        bent = seen[:, wide]
-        seen = np.concatenate([seen, np.sin(bent), np.cos(bent)], axis=1)
+        turns = seen[:, wide]
+        seen = np.concatenate([seen, np.sin(turns), np.cos(turns)], axis=1)
         if len(series.columns) == 2:
             seen = np.concatenate([seen, np.sin(values[1:-1])[:, None], np.cos(values[1:-1])[:, None]], axis=1)
-        acted = np.concatenate([t.actions[1:], t.actions[:-1]], axis=1)
+        acted = np.concatenate([t.actions[1:], t.actions[:-1], bent(t.actions[1:], edges)], axis=1)
         changes.append(moved[1:])
         features.append(np.concatenate([seen, acted], axis=1))
         last.append(moved[:-1])
     if not changes:
         return _Openness(1.0, 1.0, False)
     change, design, before = np.concatenate(changes), np.concatenate(features), np.concatenate(last)
-    design = design[:, np.std(design, axis=0) > 0]
+    varied = np.std(design, axis=0) > 0
+    edges = [edge for edge, live in zip(edges, varied[len(varied) - len(edges) :], strict=True) if live]
+    design = design[:, varied]
     design = (design - design.mean(axis=0)) / design.std(axis=0)
-    if design.shape[1] <= 12 or design.shape[1] ** 2 < len(design) / 2:
-        design = np.concatenate([design, design**2, *(design[:, [i]] * design[:, i + 1 :] for i in range(design.shape[1] - 1))], axis=1)
+    plain = design.shape[1] - len(edges)
+    if plain <= 12 or plain**2 < len(design) / 2:
+        smooth = design[:, :plain]
+        design = np.concatenate([design, smooth**2, *(smooth[:, [i]] * smooth[:, i + 1 :] for i in range(plain - 1))], axis=1)
     # Rows between those that are learned from, since a sum of squares does not reach far beyond; by chance, since actions may be held.
     judge = np.random.default_rng(0).random(len(change)) < 1 / 3
     value = np.concatenate([values[2:] for values in series.values if len(values) >= 4])

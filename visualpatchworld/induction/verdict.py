@@ -20,6 +20,7 @@ FAIR = 0.05
 CONSISTENT = 1.5  # times the error that noise alone makes
 LEAST_ROWS_PER_TERM = 5
 LEAST_STEPS = 100  # that must follow each other before noise of the world can be told
+ROUNDING = 1e-13  # of a field's size: less is arithmetic
 NOTHING = 1e-4  # of a field's motion in a step: less is no noise
 ALIKE = 0.12  # correlation, or part of the variance, from which something is left to find
 SAME = 0.2  # of the error: rivals whose predictions are closer than this say the same
@@ -127,6 +128,7 @@ def open_rows(best: Evidence) -> Unexplained:
     off = np.where(np.isfinite(given), rows.after - given, 1e9)
     motion = np.maximum(np.std(rows.after - rows.before, axis=0), 1e-12)
     tolerance = np.maximum(np.maximum(10 * 1.4826 * np.median(np.abs(off), axis=0), 8 * data.noise), 1e-4 * motion)
+    tolerance = np.maximum(tolerance, ROUNDING * np.abs(rows.after).max(axis=0))
     return Unexplained(np.asarray((np.abs(off) > tolerance).any(axis=1)), off, tolerance)
 
 

@@ -96,7 +96,7 @@ def _of_domain(
     if traces is not None:
         recorded = read_traces(traces, domain)
         constants = recorded.constants
-        episodes = [Trajectory(episode.states, episode.actions[:-1]) for episode in recorded.episodes if len(episode.actions) > 1]
+        episodes = [Trajectory(episode.observations, episode.actions) for episode in recorded.episodes if len(episode)]
         if not episodes:
             raise BadTrace(f"'{traces}' holds no two rows that follow each other.")
     domain = domain.of(constants)

@@ -203,7 +203,7 @@ class EvalConfig:
         def met(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
             return self.meets(state, self.goals.masked(goal, space))
 
-        tasks = draw_far_tasks(episodes, count=self.count, seed=self.seed, met=met, given=self._given)
+        tasks = draw_far_tasks(episodes, count=self.count, seed=self.seed, met=met, given=self._given, moves=self.goals.of == "moving")
         return tuple(replace(task, goal=self.goals.masked(task.goal, space)) for task in tasks)
 
     @property
@@ -212,11 +212,16 @@ class EvalConfig:
         if self.goals.given is None:
             return None
         goal = np.array(self.goals.given)
-        whole = np.where(np.isnan(goal), for_tasks(self.episodes)[0].states[0], goal)
+        whole = np.where(np.isnan(goal), for_tasks(self.episodes)[0].observations[0], goal)
         world = self.domain.simulator(self.constants)
         world.reset(seed=0)
         world.set_state(whole)
-        return Row(Episode(-1, goal[None], world.get_engine_state()[None], np.zeros((1, world.action_dim))), 0)
+        return Row(
+            Episode(
+                index=-1, observations=goal[None], engine_states=world.get_engine_state()[None], actions=np.zeros((0, world.action_dim))
+            ),
+            0,
+        )
 
     @property
     def model(self) -> Scorer | None:
@@ -276,7 +281,7 @@ def attempts(request: EvalConfig) -> Try:
         planner=request.planner,
         cost=request.cost,
     )
-    library = [episode.actions[:-1] for episode in for_fitting(request.episodes)]
+    library = [episode.actions for episode in for_fitting(request.episodes)]
     return planning(condition, request.meets, request.budget, request.seed, library)
 
 

@@ -133,9 +133,9 @@ def moments_of_episodes(domain: Domain, constants: Constants, *, episodes: int, 
     """Every step of newly collected episodes, with the frames before it."""
     for episode in collect(domain, constants, episodes=episodes, seed=seed, pixels=True):
         assert episode.frames is not None
-        for step in range(len(episode)):
+        for step in range(episode.num_rows):
             first = max(step - RECENT + 1, 0)
-            yield Moment(episode.frames[first : step + 1], episode.actions[first:step], episode.states[step])
+            yield Moment(episode.frames[first : step + 1], episode.actions[first:step], episode.observations[step])
 
 
 def moments_of_file(domain: Domain, path: Path) -> list[Moment]:

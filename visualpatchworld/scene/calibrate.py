@@ -15,10 +15,11 @@ from visualpatchworld.domain import Domain, find_domains, held_actions
 from visualpatchworld.errors import VpwError
 from visualpatchworld.input import read_text
 from visualpatchworld.output import make_folder, write_text
-from visualpatchworld.scene.tool.calibration import Calibration, Recording, calibrate, parse_calibration, sources
+from visualpatchworld.scene.tool.calibration import Calibration, calibrate, parse_calibration, sources
 from visualpatchworld.scene.tool.extractor import ToolExtractor
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
 from visualpatchworld.trace.episode import collect
+from visualpatchworld.world.trajectory import Trajectory
 
 SEED = 7000  # of the episodes to calibrate with; data that others collect has other seeds
 WANDERING_SEED = SEED + 1
@@ -34,13 +35,13 @@ def extractor(domain: Domain, constants: Constants | None = None) -> ToolExtract
 def fresh_calibration(domain: Domain, constants: Constants) -> Calibration:
     """A calibration from episodes collected now."""
     look = domain.seen()
-    found = recordings(domain, constants, SEED, look.num_episodes)
+    found = pictured(domain, constants, SEED, look.num_episodes)
     if look.num_wandering:
-        found += recordings(dataclasses.replace(domain, policy=held_actions), constants, WANDERING_SEED, look.num_wandering)
+        found += pictured(dataclasses.replace(domain, policy=held_actions), constants, WANDERING_SEED, look.num_wandering)
     return calibrate(look, domain.scene.state_space, found)
 
 
-def recordings(domain: Domain, constants: Constants, seed: int, episodes: int) -> list[Recording]:
+def pictured(domain: Domain, constants: Constants, seed: int, episodes: int) -> list[Trajectory]:
     """Episodes of the domain's policy with pictures, one step in as many as its look takes."""
     every, simulator = domain.seen().every, domain.simulator(constants)
     found = []
@@ -50,7 +51,8 @@ def recordings(domain: Domain, constants: Constants, seed: int, episodes: int) -
         for engine_state in episode.engine_states[steps]:
             simulator.set_engine_state(engine_state)
             frames.append(simulator.render())
-        found.append(Recording(np.array(frames), episode.states[steps], episode.actions[steps]))
+        states = episode.observations[steps]
+        found.append(Trajectory(states, episode.actions[steps][: len(states) - 1], frames=np.array(frames)))
     return found
 
 

@@ -22,7 +22,7 @@ def export(traces: Traces, extractor: Extractor, *, view: str, stride: int) -> I
 def moment_of(traces: Traces, episode: Episode, step: int, extractor: Extractor) -> Moment:
     """A recorded moment with what an extractor needs of it: its state, or its picture and the few before."""
     if extractor.sees == "state":
-        return Moment(state=episode.states[step], step=step)
+        return Moment(state=episode.observations[step], step=step)
     if episode.frames is None:
         raise BadTrace(f"'{traces.path}' holds no pictures; collect it with --pixels.")
     first = max(step - RECENT_FRAMES + 1, 0)
@@ -30,11 +30,11 @@ def moment_of(traces: Traces, episode: Episode, step: int, extractor: Extractor)
 
 
 def _record(traces: Traces, episode: Episode, extractor: Extractor, view: str, stride: int) -> dict[str, Any]:
-    steps = range(0, len(episode), stride)
+    steps = range(0, episode.num_rows, stride)
     graphs = {step: extractor.extract(moment_of(traces, episode, step, extractor)).data() for step in steps}
     transitions = [
         {"t": t, "before": graphs[t], "action": episode.actions[t : t + stride].tolist(), "after": graphs[t + stride]}
         for t in steps
-        if t + stride < len(episode)
+        if t + stride < episode.num_rows
     ]
     return {"domain": traces.domain, "episode": episode.index, "view": view, "stride": stride, "transitions": transitions}

@@ -39,7 +39,7 @@ def write_traces(
             file.attrs["constants"] = json.dumps(dataclasses.asdict(constants))
             for episode in episodes:
                 _append(file, _columns(episode, layout), disk)
-                lengths.append(len(episode))
+                lengths.append(episode.num_rows)
             file["ep_len"] = np.array(lengths, dtype=np.int32)
             file["ep_offset"] = np.cumsum(lengths) - np.array(lengths, dtype=np.int64)
         disk.raise_failure()
@@ -92,10 +92,12 @@ def _patient(path: Path) -> Iterator[_PatientFile]:
 
 
 def _columns(episode: Episode, layout: TraceLayout) -> dict[str, np.ndarray]:
-    columns = layout.split(episode.engine_states, episode.states)
-    columns[layout.action.name] = episode.actions.astype(layout.action.dtype)
-    columns["ep_idx"] = np.full(len(episode), episode.index, dtype=np.int64)
-    columns["step_idx"] = np.arange(len(episode), dtype=np.int64)
+    columns = layout.split(episode.engine_states, episode.observations)
+    # Nothing follows from the last row's action.
+    actions = np.concatenate([episode.actions, np.zeros((1, layout.action.width))])
+    columns[layout.action.name] = actions.astype(layout.action.dtype)
+    columns["ep_idx"] = np.full(episode.num_rows, episode.index, dtype=np.int64)
+    columns["step_idx"] = np.arange(episode.num_rows, dtype=np.int64)
     if episode.frames is not None:
         columns[PIXELS] = episode.frames[:]
     return columns

@@ -15,7 +15,8 @@ import numpy as np
 from visualpatchworld.errors import BadTrace, UnknownName
 from visualpatchworld.extras import pyarrow
 from visualpatchworld.world.flat import identifier
-from visualpatchworld.world.log import Episode, Recording
+from visualpatchworld.world.log import MOST_CHOICES, Recording
+from visualpatchworld.world.trajectory import Trajectory
 
 _EPISODE = ("episode", "episode_id", "episode_index", "episode_idx", "ep", "ep_idx", "trajectory", "traj", "run", "trial")
 _TIME = ("time", "t", "timestamp", "seconds", "time_s", "time_sec", "t_s", "elapsed")
@@ -25,6 +26,8 @@ _TERMINATED = ("terminated", "terminal", "termination")
 _OTHER_ENDS = ("done", "next_done", "truncated", "timeout")
 _ACTION = re.compile(r"^((actions?|inputs?|controls?|commands?|cmd)([_.\[]?\d+\]?|[_. ].*)?|[au]([_.\[]?\d+\]?)?)$")
 _UNIT = re.compile(r"\s*[(\[]\s*(s|sec|seconds|ms|min|h|-)?\s*[)\]]\s*$", re.IGNORECASE)
+BYTE = 255
+PIXELS = 8  # columns of bytes that make an image
 GAP = 1.5  # a row that comes so many time steps late follows a gap
 
 
@@ -96,14 +99,23 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
             raise UnknownName("column", key, table)
     if time == "T" and _falls(table[time]):
         time = None  # a temperature
+    if time is not None or counter is not None:
+        table = _once(table)
     ends = {key for key in table if key.lower() in (*_OTHER_ENDS, *_TERMINATED, *_REWARD)}
     free = [key for key in table if key not in {episode, time, counter} | ends and table[key].dtype.kind == "f"]
-    action = list(columns.action) if columns.action is not None else [key for key in free if _ACTION.match(key.lower())]
+    if not free:
+        raise BadTrace(f"{name} has no column of numbers; there are {', '.join(table)}.")
+    told = [key for key in table if key not in {episode, time, counter} | ends and _ACTION.match(key.lower())]
+    action = list(columns.action) if columns.action is not None else told
+    labels = {key: _labels(table[key], key, name) for key in action if table[key].dtype.kind != "f"}
+    table |= {key: _numbered(table[key], names) for key, names in labels.items()}
     if columns.action is None and not action and columns.state is None:
         raise BadTrace(f"{name}: which columns are actions? Say --action COL,COL (or --action none); there are {', '.join(free)}.")
     state = list(columns.state) if columns.state is not None else [key for key in free if key not in action]
     if not state:
         raise BadTrace(f"{name} has no column left to be the state; there are {', '.join(table)}.")
+    if columns.state is None:
+        _refuse_pixels({key: table[key] for key in state}, name)
     for key in (*state, *action):
         if table[key].dtype.kind != "f":
             raise BadTrace(f"{name}: the column '{key}' holds text, not numbers.")
@@ -129,9 +141,10 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         # A last row without an action is what the last action led to, so that an end marked there or before was seen.
         seen_end = bool(action) and not np.isfinite(done[-1]).any()
         over = terminated is not None and seen_end and _truth(table[terminated][max(start, end - 2) : end])
-        episodes.append(Episode(seen, done[:-1], rewards, over))
+        episodes.append(Trajectory(seen, done[:-1], rewards, over))
     names, action_names = (tuple(identifier(key) for key in keys) for keys in (state, action))
-    return Recording(tuple(episodes), names, action_names, dt)
+    choices = True if labels and len(labels) == len(action) else None
+    return Recording(tuple(episodes), names, action_names, dt, choices, labels=tuple(labels.values()) if choices else ())
 
 
 def _only(table: Mapping[str, Any], names: Sequence[str]) -> str | None:
@@ -142,6 +155,42 @@ def _only(table: Mapping[str, Any], names: Sequence[str]) -> str | None:
         if found:
             return found[0] if len(found) == 1 else None
     return None
+
+
+def _once(table: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The table without rows that repeat the one before in every column: recorders write some twice."""
+    same = np.ones(max(len(next(iter(table.values()))) - 1, 0), bool)
+    for values in table.values():
+        same &= (values[1:] == values[:-1]) | ((values[1:] != values[1:]) & (values[:-1] != values[:-1]))
+    kept = np.concatenate([[True], ~same])[: len(same) + 1]
+    return {key: values[kept] for key, values in table.items()}
+
+
+def _labels(values: np.ndarray, key: str, name: str) -> tuple[str, ...]:
+    """What a column of words may say, in the order of the alphabet; too many different words are no choices."""
+    found = tuple(str(word) for word in np.unique(values) if str(word).strip())
+    if len(found) > MOST_CHOICES:
+        raise BadTrace(f"{name}: the action '{key}' holds {len(found)} different texts, where choices are at most {MOST_CHOICES}.")
+    return found
+
+
+def _numbered(values: np.ndarray, labels: Sequence[str]) -> np.ndarray:
+    return np.array([labels.index(str(word)) if str(word) in labels else np.nan for word in values], float)
+
+
+def _refuse_pixels(columns: Mapping[str, np.ndarray], name: str) -> None:
+    """Many columns of one name and a number, all of whole numbers of a byte, are an image, and no law is found of its pixels."""
+    stems: dict[str, list[str]] = {}
+    for key, values in columns.items():
+        known = values[np.isfinite(values)]
+        if key[-1:].isdigit() and len(known) and (known == np.round(known)).all() and known.min() >= 0 and known.max() <= BYTE:
+            stems.setdefault(key.rstrip("0123456789_.[]"), []).append(key)
+    for keys in stems.values():
+        if len(keys) >= PIXELS and max(np.nanmax(columns[key]) for key in keys) > BYTE // 2:
+            others = [key for key in columns if key not in keys] or ["COL"]
+            raise BadTrace(
+                f"{name}: {keys[0]} to {keys[-1]} look like pixels, of which no law is searched for; say --state {','.join(others[:6])}."
+            )
 
 
 def _falls(values: np.ndarray) -> bool:

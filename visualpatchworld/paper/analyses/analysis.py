@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadPicture, VpwError
-from visualpatchworld.induction.windows import Recording, recordings_of
+from visualpatchworld.induction.windows import trajectories_of
 from visualpatchworld.input import read_bytes
 from visualpatchworld.output import make_folder, write_text
 from visualpatchworld.paper.cell import BadResults
@@ -23,6 +23,7 @@ from visualpatchworld.scene.picture import read_picture, write_picture
 from visualpatchworld.simulator import Constants
 from visualpatchworld.strict_json import from_json, to_json
 from visualpatchworld.trace.episode import Episode, for_tasks
+from visualpatchworld.world.trajectory import Trajectory
 
 Number = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
 Known = Number | None  # null where a number was not finite
@@ -184,14 +185,14 @@ class Measurand:
         return for_tasks(self.episodes)
 
     @property
-    def recordings(self) -> list[Recording]:
+    def recordings(self) -> list[Trajectory]:
         """The test episodes without what only a simulator knows."""
-        return recordings_of(self.held_out)
+        return trajectories_of(self.held_out)
 
     @property
     def fingerprint(self) -> str:
         """Of the test episodes."""
-        return hashlib.sha256(b"".join(episode.states.tobytes() for episode in self.held_out)).hexdigest()[:12]
+        return hashlib.sha256(b"".join(episode.observations.tobytes() for episode in self.held_out)).hexdigest()[:12]
 
     def needed_program(self) -> Program:
         """The program, or a sentence saying how to give one."""

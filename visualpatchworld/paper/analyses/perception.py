@@ -78,7 +78,7 @@ def measure_audit(measurand: Measurand) -> Measured:
 def _moments(measurand: Measurand) -> Iterator[Moment]:
     """Moments spread evenly over the test episodes, with the frames before each; drawn anew where the file has no pictures."""
     world = measurand.domain.simulator(measurand.constants)
-    places = [(episode, step) for episode in measurand.held_out for step in range(len(episode))]
+    places = [(episode, step) for episode in measurand.held_out for step in range(episode.num_rows)]
     for i in np.linspace(0, len(places) - 1, min(measurand.frames, len(places))).astype(int):
         episode, step = places[i]
         first = max(step - RECENT + 1, 0)
@@ -89,4 +89,4 @@ def _moments(measurand: Measurand) -> Iterator[Moment]:
             for engine_state in episode.engine_states[first : step + 1]:
                 world.set_engine_state(engine_state)
                 frames.append(world.render())
-        yield Moment(np.asarray(frames), episode.actions[first:step], episode.states[step])
+        yield Moment(np.asarray(frames), episode.actions[first:step], episode.observations[step])

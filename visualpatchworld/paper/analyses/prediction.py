@@ -92,8 +92,8 @@ def measure_motion(measurand: Measurand) -> Measured:
 
 def _motion(measurand: Measurand, quantity: ErrorMetric, foresee: Foresee) -> dict[str, Any]:
     episode = max(measurand.held_out, key=lambda episode: _moved(quantity, episode).sum())
-    states = episode.states
-    predicted = foresee(Windows(states[:-1], episode.actions[:-1, None], states[1:, None]))[:, 0]
+    states = episode.observations
+    predicted = foresee(Windows(states[:-1], episode.actions[:, None], states[1:, None]))[:, 0]
     true, foreseen = _moved(quantity, episode), quantity(predicted, states[:-1])
     finite = np.isfinite(foreseen)
     return {
@@ -107,14 +107,14 @@ def _motion(measurand: Measurand, quantity: ErrorMetric, foresee: Foresee) -> di
 
 
 def _moved(quantity: ErrorMetric, episode: Episode) -> np.ndarray:
-    return quantity(episode.states[1:], episode.states[:-1])
+    return quantity(episode.observations[1:], episode.observations[:-1])
 
 
 def measure_transition(measurand: Measurand) -> Measured:
     """The liveliest step of the first test episode."""
     domain, episode = measurand.domain, measurand.held_out[0]
     step = _liveliest(measurand, episode)
-    before, after, action = episode.states[step], episode.states[step + 1], episode.actions[step]
+    before, after, action = episode.observations[step], episode.observations[step + 1], episode.actions[step]
     with foresight(measurand) as foresee:
         predicted = foresee(Windows(before[None], action[None, None], after[None, None]))[0, 0]
     world, pictures = domain.simulator(measurand.constants), {}
@@ -141,7 +141,7 @@ def measure_transition(measurand: Measurand) -> Measured:
 
 def _liveliest(measurand: Measurand, episode: Episode) -> int:
     """The step in which things move most, each measured by how much it moves on average: what seldom moves counts when it does."""
-    moves = [quantity(episode.states[1:], episode.states[:-1]) for quantity in measurand.domain.error_metrics.values()]
+    moves = [quantity(episode.observations[1:], episode.observations[:-1]) for quantity in measurand.domain.error_metrics.values()]
     return int(np.argmax(sum(move / max(float(move.mean()), np.finfo(float).tiny) for move in moves)))
 
 
@@ -216,7 +216,7 @@ def _grid(side: int, axes: int, horizon: int, action_dim: int) -> Grid:
 
 def _roughest(measurand: Measurand, world: Simulator, grid: Grid) -> Task:
     """Of the main benchmark's tasks, those that begin beside something fixed if there are any: the one with the steepest step."""
-    places = sum(max(len(episode) - OFFSET, 0) for episode in measurand.held_out)
+    places = sum(max(episode.num_rows - OFFSET, 0) for episode in measurand.held_out)
     tasks = draw_tasks(measurand.held_out, count=max(1, min(NUM_TASKS, places)), offset=OFFSET, seed=MAIN_SEED)
     near = [task for task in tasks if _beside(measurand, task)] or tasks
     some = [near[i] for i in np.unique(np.linspace(0, len(near) - 1, min(MOST_STARTS, len(near))).astype(int))]

@@ -12,10 +12,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induction.windows import Recording
 from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.program.sandbox import Limits, Sandbox
 from visualpatchworld.scene.state import StateSpace
+from visualpatchworld.world.trajectory import Trajectory
 
 SMALL_ACTION = 0.1  # below it an action counts as rest
 
@@ -39,12 +39,12 @@ class Transitions:
         return self[np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).astype(int))]
 
 
-def transitions_of(recordings: Sequence[Recording]) -> Transitions:
+def transitions_of(recordings: Sequence[Trajectory]) -> Transitions:
     """Every single step of these recordings."""
     return Transitions(
-        before=np.concatenate([recording.states[:-1] for recording in recordings]),
+        before=np.concatenate([recording.observations[:-1] for recording in recordings]),
         actions=np.concatenate([recording.actions for recording in recordings]),
-        after=np.concatenate([recording.states[1:] for recording in recordings]),
+        after=np.concatenate([recording.observations[1:] for recording in recordings]),
     )
 
 

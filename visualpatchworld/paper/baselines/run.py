@@ -14,12 +14,13 @@ import numpy as np
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName
-from visualpatchworld.induction.windows import Recording, split_recordings
+from visualpatchworld.induction.windows import split_trajectories
 from visualpatchworld.llm.client import Client, OutOfBudget, Price
 from visualpatchworld.paper import baselines
 from visualpatchworld.paper.baselines.answer import transitions_of
 from visualpatchworld.paper.baselines.study import Candidate, Method, Study
 from visualpatchworld.scene.schema import SceneGraph
+from visualpatchworld.world.trajectory import Trajectory
 
 
 def log_bump(distance):
@@ -82,11 +83,11 @@ def find_method(name: str) -> Method:
 
 
 def run(
-    method: Method, domain: Domain, graph: SceneGraph, recordings: Sequence[Recording], client: Client, *, seed: int, prompt_tokens: int
+    method: Method, domain: Domain, graph: SceneGraph, recordings: Sequence[Trajectory], client: Client, *, seed: int, prompt_tokens: int
 ) -> Search:
     """Search with this method on these recordings, whole recordings held out; the budget's end ends the search, not the run."""
     rng = np.random.default_rng(seed)
-    train, held_out = split_recordings(recordings, HELD_OUT_SHARE, rng)
+    train, held_out = split_trajectories(recordings, HELD_OUT_SHARE, rng)
     study = Study(
         domain=domain,
         graph=graph,

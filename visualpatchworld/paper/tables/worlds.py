@@ -46,7 +46,8 @@ def _worlds_row(line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted
     if plan.get("return_std") is not None:
         earned[0] = figure(plan["return_mean"], 3, detail=f"+- {plan['return_std']:.2g}, n = {plan['n']}")
     if plan.get("true_world_n"):
-        earned[3] = figure(plan["true_world_return"], 3, detail=f"n = {plan['true_world_n']}")
+        there = f", the program's {plan['same_starts_return']:.4g}" if "same_starts_return" in plan else ""
+        earned[3] = figure(plan["true_world_return"], 4, detail=f"n = {plan['true_world_n']}{there}")
     if not line["ok"]:
         return (title, words(MISSING), words("failed"), *[Entry(MISSING)] * 8, *earned, *published)
     horizon = line["horizon"]
@@ -74,7 +75,10 @@ def _notes(lines: Sequence[Mapping[str, Any]], plans: Mapping[Any, Any], quoted:
         "learned from the very transitions of the search; their errors after 25 steps.",
     ]
     if any(plan.get("true_world_n") for plan in plans.values()):
-        notes.append("True world: the same planner in copies of the world itself, in as many episodes as the time allowed; none where '-'.")
+        notes.append(
+            "True world: the same planner in copies of the world itself, in as many episodes as the time allowed, and what "
+            "planning with the program earned from the same starts; none where '-'."
+        )
     if held:
         notes.append(f"Between {held[0]} and {held[-1]} episodes judge.")
     short = [line for line in lines if line["ok"] and line["horizon"] < 25]

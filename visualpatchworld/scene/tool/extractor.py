@@ -102,7 +102,7 @@ class ToolExtractor(Extractor):
         missing = {place: value for place, value in earlier.items() if place not in sightings[-1].numbers}
         return self.state(graph.model_copy(update={"objects": place_numbers(graph.objects, self._turned(missing, near))}))
 
-    def read_episode(self, frames: Iterable[Picture], actions: Float[np.ndarray, "T A"] | None = None) -> Float[np.ndarray, "T S"]:
+    def read_episode(self, frames: Iterable[Picture], actions: Float[np.ndarray, "T-1 A"] | None = None) -> Float[np.ndarray, "T S"]:
         """The states of a whole episode, read with what comes before and after: gaps are bridged, angles do not jump."""
         sightings = [self.see(frame) for frame in frames]
         if not sightings:
