@@ -168,7 +168,8 @@ def _anywhere(domain: Domain) -> list[Episode]:
     world, found = domain.simulator(domain.constants), []
     for index in range(ANYWHERE):
         world.reset(seed=SEED + index)
-        found.append(Episode(index, world.get_state()[None], world.get_engine_state()[None], np.zeros((1, world.action_dim))))
+        state, engine_state = world.get_state()[None], world.get_engine_state()[None]
+        found.append(Episode(observations=state, actions=np.zeros((0, world.action_dim)), index=index, engine_states=engine_state))
     return found
 
 

@@ -59,7 +59,7 @@ def draw_far_tasks(
         start, goal = rows[rng.integers(len(rows))], given or rows[rng.integers(len(rows))]
         if start.episode is not goal.episode and not met(start.state, goal.state):
             task = _task(len(tasks), start.episode, start.step, goal=goal)
-            tasks.append(replace(task, goal=goal.episode.states[goal.step :]) if moves else task)
+            tasks.append(replace(task, goal=goal.episode.observations[goal.step :]) if moves else task)
         if len(tasks) == count:
             return tuple(tasks)
     raise TooFewTasks("The episodes hold no start that is of another episode than its goal and does not meet it already.")
