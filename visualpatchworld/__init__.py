@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     )
     from visualpatchworld.domain import find_domains, load_domain
     from visualpatchworld.errors import VpwError
-    from visualpatchworld.plan.goal_state import evaluate_goal
     from visualpatchworld.paper.goals import Goals
+    from visualpatchworld.plan.goal_state import evaluate_goal
     from visualpatchworld.plan.reward import evaluate_return
     from visualpatchworld.program.env import as_env, as_vector_env
     from visualpatchworld.program.program import Program
