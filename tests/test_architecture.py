@@ -27,7 +27,7 @@ LAYERS = [
     ["trace"],
     ["world"],
     ["scene.calibrate"],
-    ["program.env", "program.follow"],
+    ["program.env"],
     [
         "plan.margins",
         "plan.feedback",

@@ -10,8 +10,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from visualpatchworld.cli._options import MOST, AsJson, DomainName, DomainOption, Seed, TraceFile, Vary, View, varied_constants
-from visualpatchworld.cli._show import progress, show
+from visualpatchworld.cli._verb import MOST, AsJson, DomainName, DomainOption, Seed, TraceFile, Vary, View, progress, show, varied_constants
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.input import read_bytes
