@@ -70,7 +70,7 @@ def main() -> None:
 def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: int) -> None:
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.errors import VpwError
-    from visualpatchworld.paper.evaluation import Request, measure, measure_floors
+    from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
     from visualpatchworld.paper.goals import Goals, GoalsOf
     from visualpatchworld.paper.task import summarize
     from visualpatchworld.program.program import load_program
@@ -87,7 +87,7 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
     episodes = _anywhere(domain) if where == "any" else read_traces(path, domain).episodes
     kind: GoalsOf = "same-episode" if where.isdigit() else "moving" if where == "moving" else "other-episode"
     for metric in domain.metrics:
-        request = Request(
+        request = EvalConfig(
             domain=domain,
             constants=domain.constants,
             vary={key: str(value) for key, value in vary.items()},
@@ -173,7 +173,7 @@ def _anywhere(domain: Domain) -> list[Episode]:
     for index in range(ANYWHERE):
         world.reset(seed=SEED + index)
         state, engine_state = world.get_state()[None], world.get_engine_state()[None]
-        found.append(Episode(index=index, observations=state, engine_states=engine_state, actions=np.zeros((0, world.action_dim))))
+        found.append(Episode(observations=state, actions=np.zeros((0, world.action_dim)), index=index, engine_states=engine_state))
     return found
 
 

@@ -52,7 +52,7 @@ def fine_rounds(sampler: Sampler, coarse: Round, start: Float[Array, "H A"], sta
     """What the rounds with actions held hand to those without: every restart goes on around its best plan.
 
     The first one goes on around what is left of the plan before, whose actions were not held, where there is one. Every second one draws
-    twice as widely: an action that is missing lies farther away than one that is not yet right.
+    twice as widely: a motion that is missing lies farther away than one that is not yet right.
     """
     best = held(sampler, coarse.best)
     first = (jnp.arange(sampler.restarts) == 0) & (start != 0).any()
