@@ -46,7 +46,7 @@ def test_an_induced_scorer_holds_no_simulator(toy: Domain, actions: np.ndarray, 
     def touched(*_: object):
         raise AssertionError("a simulator was called")
 
-    for name in ("rollout", "advance", "step", "set_state", "place"):
+    for name in ("rollout", "advance", "step", "set_engine_state", "set_state"):
         monkeypatch.setattr(toy.simulator, name, touched)
     blind = SITUATION._replace(engine_state=None)
     assert scorer.score(blind, actions).engine_rollouts == 0
