@@ -82,6 +82,8 @@ CASES = {
     "size": Case("cube", {"cube_half_size": 0.024}, ({"BLOCK_HALF": 0.024}, {"HALF": 0.024}), {"GRIPPER_STOP": 0.83, "STOP": 0.83}),
 }
 
+FAR_ONLY = ("torque",)  # 25 steps with so little torque lead nowhere; benchmarks/goals.py has farther goals
+
 
 def edited(program: Program, case: Case) -> Program:
     """The program as a person would change it for the case."""
@@ -146,7 +148,7 @@ def run(name: str, case: Case, seed: int, options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}; all when none is named")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}; all but {', '.join(FAR_ONLY)} when none is named")
     parser.add_argument("--seeds", type=_seeds, default=[42], metavar="42-46")
     parser.add_argument("--tasks", type=int, default=50, metavar="N")
     parser.add_argument("--planner", default="default")
@@ -158,7 +160,7 @@ def main() -> None:
     options.results.mkdir(parents=True, exist_ok=True)
     keep_compiled(all_cores=True)
     for seed in options.seeds:
-        for name in options.cases or CASES:
+        for name in options.cases or [name for name in CASES if name not in FAR_ONLY]:
             run(name, CASES[name], seed, options)
 
 
