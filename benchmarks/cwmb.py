@@ -1,8 +1,10 @@
 """The recorded environments of the Code World Models Benchmark: programs from ten trajectories alone, counted as they count; resumable.
 
-Usage: python benchmarks/cwmb.py [--only NAME ...] [--data ../shared/reference/cwmb] [--seconds 60] [--plan] [--episodes 10]
+Usage: python benchmarks/cwmb.py [--only NAME ...] [--data ../shared/reference/cwmb] [--seconds 60]
+       python benchmarks/cwmb.py --plan [--only NAME ...] [--episodes 10] [--plan-seconds 300]
 
 A line per environment goes to results/worlds/cwmb.jsonl, of planning to results/worlds/cwmb_plans.jsonl; the programs to programs/worlds/.
+Several of these may run side by side, each with --only.
 """
 
 from __future__ import annotations
@@ -83,7 +85,7 @@ def measure(name: str, folder: Path, seconds: float, programs: Path, say: Say) -
             scores: dict[str, Any] = accuracy(found.program, arrays, np.flatnonzero(judge)) | {"verdict": found.verdict, "why": found.why}
             scores |= {"form": found.found.draft.name, "lines": len(found.program.text.splitlines())}
             if part == "fitted":
-                path = programs / f"cwmb-{name}" / "world_model.py"
+                path = program_path(programs, name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(found.program.text, encoding="utf-8")
                 told = summary(found, str(path.relative_to(programs.parent)))
@@ -98,17 +100,26 @@ def measure(name: str, folder: Path, seconds: float, programs: Path, say: Say) -
     return record
 
 
-def plan(name: str, episodes: int, programs: Path, say: Say) -> dict[str, Any]:
+def plan(name: str, episodes: int, seconds: float, programs: Path, say: Say) -> dict[str, Any]:
     """Returns of planning in the environment itself, episodes cut to the benchmark's length where it cuts them."""
     from visualpatchworld.plan.reward import evaluate_return
 
-    path = programs / f"cwmb-{name}" / "world_model.py"
+    path = program_path(programs, name)
+    if not path.is_file():
+        raise VpwError("no program was found to plan with")
     discrete = name.startswith(("CartPole", "MountainCar", "Acrobot"))
-    world = open_world(name, **({} if discrete else {"max_episode_steps": PLAN_STEPS}))
+    settings: dict[str, Any] = {} if discrete else {"max_episode_steps": PLAN_STEPS}
+    world = open_world(name, **settings)
+    program = Program(read_program(path), path)
     done = evaluate_return(
-        world, Program(read_program(path), path), episodes=episodes, on_episode=lambda k, earned: say(f"episode {k + 1}: {earned:.1f}")
+        world, program, episodes=episodes, seconds=seconds, on_episode=lambda k, earned: say(f"episode {k + 1}: {earned:.1f}")
     )
-    return {"name": name, "ok": True, "episodes": episodes} | done.report
+    return {"name": name, "ok": True, "episodes": episodes, "program_hash": program.hash} | done.report
+
+
+def program_path(programs: Path, name: str) -> Path:
+    """Where the program of an environment lies."""
+    return programs / f"cwmb-{name}" / "world_model.py"
 
 
 def main() -> None:
@@ -118,6 +129,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--plan", action="store_true", help="measure returns with the programs that are there")
     parser.add_argument("--episodes", type=int, default=10)
+    parser.add_argument("--plan-seconds", type=float, default=300.0, help="after which no further episode is planned in an environment")
     parser.add_argument("--again", action="store_true", help="measure also what is there already")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "worlds")
     parser.add_argument("--programs", type=Path, default=ROOT / "programs" / "worlds")
@@ -125,7 +137,7 @@ def main() -> None:
     keep_compiled()
     lines = Lines(options.results / ("cwmb_plans.jsonl" if options.plan else "cwmb.jsonl"), ("name",))
     for name in options.only:
-        if lines.has(name=name) and not options.again:
+        if _measured(lines, name, options) and not options.again:
             print(f"{name}: measured before")
             continue
         began = time.perf_counter()
@@ -135,14 +147,26 @@ def main() -> None:
 
         try:
             record = (
-                plan(name, options.episodes, options.programs, say)
+                plan(name, options.episodes, options.plan_seconds, options.programs, say)
                 if options.plan
                 else measure(name, options.data, options.seconds, options.programs, say)
             )
-        except VpwError as error:
-            record = {"name": name, "ok": False, "failed": str(error)}
+        except Exception as error:  # a failure is a result, too; what is no sentence of ours is shown in full
+            if not isinstance(error, VpwError):
+                traceback.print_exc()
+            why = str(error) if isinstance(error, VpwError) else f"{type(error).__name__}: {error}"
+            record = {"name": name, "ok": False, "failed": why}
         lines.put(record)
         say(str({part: record[part]["isclose"] for part in ("fitted", "held_out") if part in record} or record.get("failed", "done")))
+
+
+def _measured(lines: Lines, name: str, options: argparse.Namespace) -> bool:
+    """Whether a line is there, and of planning one with the program that is there now."""
+    if not options.plan:
+        return lines.has(name=name)
+    path = program_path(options.programs, name)
+    now = Program(read_program(path), path).hash if path.is_file() else None
+    return any(line["name"] == name and line.get("program_hash") == now for line in lines.read())
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from goals import _seeds
 from visualpatchworld import api
 from visualpatchworld.cli._compute import keep_compiled
 from visualpatchworld.domain import load_domain
-from visualpatchworld.paper.evaluation import Request, measure, measure_floors
+from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
 from visualpatchworld.paper.task import summarize
 from visualpatchworld.program.edit import edit
 from visualpatchworld.program.program import Program, read_program
@@ -62,6 +62,14 @@ CASES = {
         {"link1": 0.16},
         ({"UPPER_ARM_LENGTH": 0.16}, {"LINK_1": 0.16}),
         {"UPPER_ARM_INERTIA": 2.0, "UPPER": 2.0},
+    ),
+    # Constants are told per full torque: a tenth of it makes inertias and losses ten times as large, and the wrist's stop yields less.
+    "torque": Case(
+        "reacher",
+        {"gear": 0.005},
+        ({},),
+        {"UPPER": 10.0, "FOREARM": 10.0, "DAMPING": 10.0, "YIELD": 0.1}
+        | {"UPPER_ARM_INERTIA": 10.0, "FOREARM_INERTIA": 10.0, "HINGE_DAMPING": 10.0, "WRIST_GIVE": 0.1},
     ),
     "door": Case("tworoom", {"door_center": 150.0}, ({"WALLS": ((0, 112.0, 5.0, ((150.0, 14.0),)),)}, {"DOOR_Y": 150.0})),
     "second-door": Case(
@@ -112,7 +120,7 @@ def run(name: str, case: Case, seed: int, options: argparse.Namespace) -> None:
     world = domain.of(traces.constants)
     for method, program in programs.items():
         program.check(world.scene.state_space, world.layout.action.width)
-        request = Request(
+        request = EvalConfig(
             domain=world,
             constants=traces.constants,
             vary={key: str(value) for key, value in case.vary.items()},

@@ -2,6 +2,12 @@
 
 Usage: python benchmarks/goals.py [DOMAIN ...] [--seeds 42-46] [--tasks 50] [--rows 25,50,100,150,other,25x0.1] [--workers 1]
        python benchmarks/goals.py pusht --traces pusht=demos.h5 --planners default,paper
+       python benchmarks/goals.py tworoom reacher --rows any,moving
+       python benchmarks/goals.py reacher --case torque --rows 25,other
+
+Rows: an offset within an episode, `other` for goals of another episode, `moving` for goals that go another episode's way, `any` for starts
+and goals that the world itself draws; xSCALE behind one scales the success radius. A case is one of benchmarks/edited.py: the world is
+changed so, and the program edited for it.
 
 Episodes are collected to runs/goals/traces (or where --traces says), programs come from programs/SOURCE; outcomes go to results/goals.
 """
@@ -14,11 +20,18 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from visualpatchworld.domain import Domain
+    from visualpatchworld.trace.episode import Episode
 
 ROOT = Path(__file__).parents[1]
 EPISODES, SEED = 62, 1  # as `vpw bench` collects
 LEAST_STEPS = 200  # of an episode, so that goals can lie 150 steps ahead
+ANYWHERE = 1000  # starts that a world draws, a fifth of them for tasks
 ROWS = "25,50,100,150,other,25x0.5,25x0.25,25x0.1,100x0.1"
 
 
@@ -42,28 +55,9 @@ def main() -> None:
     while waiting or running:
         while waiting and free:
             lane, (name, row, planner, seed) = free.pop(), waiting.pop(0)
-            given = [
-                "--rows",
-                row,
-                "--planners",
-                planner,
-                "--seeds",
-                str(seed),
-                "--tasks",
-                str(options.tasks),
-                "--observe",
-                options.observe,
-            ]
-            given += [
-                "--score",
-                options.score,
-                "--results",
-                str(options.results),
-                "--programs",
-                str(options.programs),
-                "--cache",
-                str(options.cache),
-            ]
+            given = ["--rows", row, "--planners", planner, "--seeds", str(seed)]
+            for option in ("tasks", "observe", "score", "results", "programs", "cache", "case", "steps"):
+                given += [f"--{option}", str(getattr(options, option))]
             given += [part for pair in options.traces for part in ("--traces", pair)]
             mine = cores[lane :: options.workers]
             process = subprocess.Popen([sys.executable, __file__, name, *given], preexec_fn=lambda mine=mine: os.sched_setaffinity(0, mine))
@@ -75,35 +69,41 @@ def main() -> None:
 
 def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: int) -> None:
     from visualpatchworld.cli._compute import keep_compiled
-    from visualpatchworld.domain import load_domain
     from visualpatchworld.errors import VpwError
-    from visualpatchworld.paper.evaluation import Request, measure, measure_floors
-    from visualpatchworld.paper.goals import Goals
+    from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
+    from visualpatchworld.paper.goals import Goals, GoalsOf
     from visualpatchworld.paper.task import summarize
     from visualpatchworld.program.program import load_program
     from visualpatchworld.trace.read import read_traces
 
     keep_compiled(all_cores=True)
-    domain, path = load_domain(name), _episodes(options, name)
+    path = _episodes(options, name)
+    domain, vary = _world(options, name)
     where, _, scale = row.partition("x")
-    program = next(folder for folder in (options.programs / path.stem, options.programs / name) if folder.is_dir()) / "world_model.py"
+    file = next(folder for folder in (options.programs / path.stem, options.programs / name) if folder.is_dir()) / "world_model.py"
+    program = load_program(file, domain.scene.state_space, domain.layout.action.width)
+    if options.case:
+        program = _case(options.case)[1](program)
+    episodes = _anywhere(domain) if where == "any" else read_traces(path, domain).episodes
+    kind: GoalsOf = "same-episode" if where.isdigit() else "moving" if where == "moving" else "other-episode"
     for metric in domain.metrics:
-        request = Request(
+        request = EvalConfig(
             domain=domain,
             constants=domain.constants,
-            vary={},
+            vary={key: str(value) for key, value in vary.items()},
             method="engine" if options.score == "simulator" else "vpw",
-            program=None if options.score == "simulator" else load_program(program, domain.scene.state_space, domain.layout.action.width),
+            program=None if options.score == "simulator" else program,
             observe=options.observe,
             score=options.score,
-            episodes=read_traces(path, domain).episodes,
-            source=path.stem,
+            episodes=episodes,
+            source=f"{name}-any" if where == "any" else path.stem,
             count=options.tasks,
-            offset=0 if where == "other" else int(where),
+            offset=int(where) if kind == "same-episode" else 0,
             seed=seed,
             metric=metric,
             planner_name=planner,
-            goals=Goals("other-episode" if where == "other" else "same-episode", float(scale or 1)),
+            goals=Goals(kind, float(scale or 1)),
+            steps_allowed=options.steps or None,
             brief=True,
         )
         told = f"{path.stem}, {row}, {metric}, {planner}, seed {seed}"
@@ -119,30 +119,62 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
             continue
         summary = summarize(outcomes)
         low, high = summary.ci95
-        seconds = summary.seconds_per_plan_median
+        seconds, rescored = summary.seconds_per_plan_median, ""
+        if options.score in ("hybrid", "sparing"):
+            asked, seen = summary.engine_rollouts_per_plan or 0.0, request.planner.rollouts_per_plan
+            rescored = f", {100 * asked / seen:.2f} % of candidates re-scored by the engine"
         print(
             f"{told}: {summary.success:.1f} % of {summary.n} [{low:.0f}, {high:.0f}], floors {floors['zero'].success:.0f} and "
-            f"{floors['random'].success:.0f}, {summary.plans} plans" + ("" if seconds is None else f" of {seconds:.3f} s"),
+            f"{floors['random'].success:.0f}, {summary.plans} plans" + ("" if seconds is None else f" of {seconds:.3f} s") + rescored,
             flush=True,
         )
 
 
 def _episodes(options: argparse.Namespace, name: str) -> Path:
     """The file of a domain's episodes: given, or collected once with episodes that are long enough."""
-    from visualpatchworld.domain import load_domain
     from visualpatchworld.trace.episode import collect
     from visualpatchworld.trace.write import write_traces
 
     given = dict(pair.partition("=")[::2] for pair in options.traces)
-    path = Path(given[name]) if name in given else options.cache / f"{name}.h5"
+    path = Path(given[name]) if name in given else options.cache / (f"{name}-{options.case}.h5" if options.case else f"{name}.h5")
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        domain = load_domain(name)
+        domain, _ = _world(options, name)
         domain = dataclasses.replace(domain, episode_steps=max(domain.episode_steps, LEAST_STEPS))
         print(f"collecting {EPISODES} episodes of {name} ...", file=sys.stderr)
         episodes = collect(domain, domain.constants, episodes=EPISODES, seed=SEED)
         write_traces(path, episodes, domain.layout, domain=name, constants=domain.constants, seed=SEED)
     return path
+
+
+def _world(options: argparse.Namespace, name: str) -> tuple[Domain, Mapping[str, object]]:
+    """The domain, and how its world differs from the nominal one."""
+    from visualpatchworld.domain import load_domain
+
+    domain, vary = load_domain(name), _case(options.case)[0].vary if options.case else {}
+    constants = domain.constants.varied(vary)
+    return dataclasses.replace(domain.of(constants), constants=constants), vary
+
+
+def _case(name: str) -> tuple[Any, Callable[[Any], Any]]:
+    """A changed world, and what edits a program for it."""
+    import edited  # it imports this module
+
+    return edited.CASES[name], lambda program: edited.edited(program, edited.CASES[name])
+
+
+def _anywhere(domain: Domain) -> list[Episode]:
+    """Starts that the world itself draws, each an episode of one moment."""
+    import numpy as np
+
+    from visualpatchworld.trace.episode import Episode
+
+    world, found = domain.simulator(domain.constants), []
+    for index in range(ANYWHERE):
+        world.reset(seed=SEED + index)
+        state, engine_state = world.get_state()[None], world.get_engine_state()[None]
+        found.append(Episode(observations=state, actions=np.zeros((0, world.action_dim)), index=index, engine_states=engine_state))
+    return found
 
 
 def _seeds(text: str) -> list[int]:
@@ -159,6 +191,8 @@ def _options() -> argparse.Namespace:
         "--rows", default=ROWS, type=lambda text: text.split(","), help="OFFSET or `other`, with xSCALE for a scaled radius"
     )
     parser.add_argument("--planners", default="default", type=lambda text: text.split(","))
+    parser.add_argument("--steps", type=int, default=0, metavar="N", help="steps allowed, where that is not what the protocol says")
+    parser.add_argument("--case", default="", metavar="CASE", help="a changed world of benchmarks/edited.py, and the program edited for it")
     parser.add_argument("--observe", default="oracle", choices=("oracle", "tool"))
     parser.add_argument("--score", default="induced", choices=("induced", "hybrid", "sparing", "simulator"))
     parser.add_argument("--traces", action="append", default=[], metavar="DOMAIN=FILE.h5")

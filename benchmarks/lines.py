@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
@@ -28,12 +29,17 @@ class Lines:
         return any(all(line.get(key) == wanted[key] for key in self.keys) for line in self.read())
 
     def put(self, record: Mapping[str, Any]) -> None:
-        """Add a line, in place of the one with the same keys; the file is replaced at once, so that nobody sees half of it."""
-        kept = [line for line in self.read() if any(line.get(key) != record[key] for key in self.keys)]
+        """Add a line, in place of the one with the same keys; the file is replaced at once, so that nobody sees half of it.
+
+        Processes that put lines into one file wait for each other, so that none loses a line of another.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.path.with_suffix(f".{os.getpid()}.part")
-        beside.write_text("".join(json.dumps(plain(line)) + "\n" for line in [*kept, record]), encoding="utf-8")
-        beside.replace(self.path)
+        with (self.path.parent / f".{self.path.stem}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            kept = [line for line in self.read() if any(line.get(key) != record[key] for key in self.keys)]
+            beside = self.path.with_suffix(f".{os.getpid()}.part")
+            beside.write_text("".join(json.dumps(plain(line)) + "\n" for line in [*kept, record]), encoding="utf-8")
+            beside.replace(self.path)
 
 
 def plain(value: Any) -> Any:

@@ -19,7 +19,7 @@ from recovery import off
 from visualpatchworld.domain import load_domain
 from visualpatchworld.induction.fit import descend
 from visualpatchworld.induction.loss import Loss, Model, Stage, Trial, motion_weights, softness
-from visualpatchworld.induction.windows import cut_windows, recordings_of
+from visualpatchworld.induction.windows import cut_windows, trajectories_of
 from visualpatchworld.program.source import unfitted
 from visualpatchworld.trace.episode import collect
 
@@ -42,7 +42,7 @@ def main() -> None:
 
 def measure() -> dict[str, Any]:
     domain, rng = load_domain("pusht"), np.random.default_rng(0)
-    recordings = recordings_of(collect(domain, domain.constants, episodes=EPISODES, seed=0, pixels=False))
+    recordings = trajectories_of(collect(domain, domain.constants, episodes=EPISODES, seed=0, pixels=False))
     windows = cut_windows(recordings, HORIZONS[-1], NUM_WINDOWS, rng)
     form, space = domain.family().named(SKETCH), domain.scene.state_space
     weights, jacobians = motion_weights(windows, space), {}

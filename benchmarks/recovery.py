@@ -24,9 +24,9 @@ from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, build
 from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.induce import choose_form, induce, induce_from, summary
-from visualpatchworld.induction.windows import errors_by_horizon, recordings_of
+from visualpatchworld.induction.windows import errors_by_horizon, trajectories_of
 from visualpatchworld.output import make_folder
-from visualpatchworld.paper.evaluation import Request, measure, measure_floors, report
+from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors, report
 from visualpatchworld.program.program import Program
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import collect, for_tasks
@@ -196,7 +196,7 @@ def run(domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], se
     box = black_box(domain, constants)
     began = time.perf_counter()
     if fit:
-        recordings = recordings_of(collect(domain, constants, episodes=EPISODES, seed=seed, pixels=False))
+        recordings = trajectories_of(collect(domain, constants, episodes=EPISODES, seed=seed, pixels=False))
         induction = induce(domain, box, recordings, seed=seed)
         assert induction.evidence is not None
         evidence, values, errors = induction.evidence, dict(induction.fit.values), induction.errors
@@ -228,9 +228,9 @@ def end_to_end(
     program = Program(found["text"]).check(domain.scene.state_space, domain.layout.action.width)
     episodes = tuple(collect(domain, constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED, pixels=False))
     rng = np.random.default_rng(TASK_SEED)
-    errors = errors_by_horizon(program, recordings_of(for_tasks(episodes)), domain, rng, FORESEEN_STEPS)
+    errors = errors_by_horizon(program, trajectories_of(for_tasks(episodes)), domain, rng, FORESEEN_STEPS)
     quantity, radius = JUDGED[domain.name]
-    request = Request(
+    request = EvalConfig(
         domain=domain, constants=constants, vary={name: str(value) for name, value in vary.items()}, method="vpw", program=program,
         observe="oracle", score="induced", episodes=episodes, source="collected", count=options.plan, offset=25, seed=TASK_SEED,
         metric=next(iter(domain.metrics)), planner_name=options.planner,

@@ -69,7 +69,7 @@ def make_workload(name: str, program: Path, planner_name: str = "paper") -> Work
     planner, cost = domain.planner_named(planner_name), domain.cost_for(planner_name, next(iter(domain.metrics)))
     macros = []
     if isinstance(planner, Shooting):
-        macros = cut_macros([episode.actions[:-1] for episode in for_fitting(episodes)], planner, np.random.default_rng(SEED)).tolist()
+        macros = cut_macros([episode.actions for episode in for_fitting(episodes)], planner, np.random.default_rng(SEED)).tolist()
     return Workload(
         domain=name,
         program=load_program(program, domain.scene.state_space, domain.layout.action.width).text,

@@ -51,12 +51,12 @@ def _worlds(kind: str, world: Simulator, domain: Domain, episodes: list[Episode]
     while True:
         episode = episodes[i % len(episodes)]
         i += 1
-        world.set_goal(episodes[rng.integers(len(episodes))].states[-1] if rng.random() < 0.5 else None)
+        world.set_goal(episodes[rng.integers(len(episodes))].observations[-1] if rng.random() < 0.5 else None)
         if kind == "placed":
             PLACED[domain.name](world, rng)
             yield
             continue
-        world.set_engine_state(episode.engine_states[rng.integers(len(episode))])
+        world.set_engine_state(episode.engine_states[rng.integers(episode.num_rows)])
         if kind == "macros":
             for _ in range(rng.integers(1, MOST_MACROS + 1)):
                 for action in _macro(episodes, world.action_dim, rng):

@@ -74,16 +74,16 @@ def test_an_edited_program_is_measured(tmp_path: Path, world: Domain, traces: Tr
 def test_traces_survive_a_file(tmp_path: Path, world: Domain, traces: Traces):
     read = vpw.load_traces(world, vpw.save_traces(world, traces, tmp_path / "episodes.h5"))
     assert (read.constants, read.seed) == (traces.constants, traces.seed)
-    np.testing.assert_allclose(read.episodes[3].states, traces.episodes[3].states, rtol=1e-6)
+    np.testing.assert_allclose(read.episodes[3].observations, traces.episodes[3].observations, rtol=1e-6)
 
 
 def test_arrays_are_episodes(world: Domain, traces: Traces, found: Induction):
-    runs = [(episode.states, episode.actions[:-1]) for episode in traces.episodes]
+    runs = [(episode.observations, episode.actions) for episode in traces.episodes]
     again = vpw.traces_from_arrays(world, runs)
     np.testing.assert_array_equal(again.episodes[2].engine_states, traces.episodes[2].engine_states)
     assert vpw.rollout_errors(world, found.program, again) == vpw.rollout_errors(world, found.program, traces)
     with pytest.raises(vpw.VpwError, match="an action between each two states"):
-        vpw.traces_from_arrays(world, [(runs[0][0], traces.episodes[0].actions)])
+        vpw.traces_from_arrays(world, [(runs[0][0], traces.episodes[0].actions[:-1])])
     with pytest.raises(vpw.VpwError, match="Run 1 holds a value that is not finite"):
         vpw.traces_from_arrays(world, [runs[0], (runs[0][0] * np.nan, runs[0][1])])
 

@@ -158,14 +158,14 @@ def test_collected_episode_replays_and_depends_on_its_seed_alone(domain: Domain)
     *_, last = collect(domain, domain.constants, episodes=2, seed=11)
     children = np.random.SeedSequence(11).spawn(2)
     alone = record(domain, domain.make(), 1, children[1], pixels=False)
-    np.testing.assert_array_equal(alone.states, last.states)
+    np.testing.assert_array_equal(alone.observations, last.observations)
     np.testing.assert_array_equal(alone.actions, last.actions)
-    assert 2 <= len(last) <= domain.episode_steps
+    assert 2 <= last.num_rows <= domain.episode_steps
     simulator = domain.make()
     simulator.set_engine_state(last.engine_states[0])
-    for t, action in enumerate(last.actions[:-1]):
+    for t, action in enumerate(last.actions):
         state = simulator.step(action)[0]
-        np.testing.assert_allclose(simulator.state_space.difference(state, last.states[t + 1]), 0, atol=1e-6)
+        np.testing.assert_allclose(simulator.state_space.difference(state, last.observations[t + 1]), 0, atol=1e-6)
 
 
 def test_gymnasium_accepts_it(domain: Domain):

@@ -22,15 +22,18 @@ if TYPE_CHECKING:
     )
     from visualpatchworld.domain import find_domains, load_domain
     from visualpatchworld.errors import VpwError
+    from visualpatchworld.paper.goals import Goals
+    from visualpatchworld.plan.goal_state import evaluate_goal
     from visualpatchworld.plan.reward import evaluate_return
     from visualpatchworld.program.env import as_env, as_vector_env
     from visualpatchworld.program.program import Program
     from visualpatchworld.program.rollout import compile_rollouts
     from visualpatchworld.world.open import open_world
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
+    "Goals",
     "Program",
     "VpwError",
     "as_env",
@@ -38,6 +41,7 @@ __all__ = [
     "collect",
     "compile_rollouts",
     "evaluate",
+    "evaluate_goal",
     "evaluate_return",
     "film",
     "find_domains",
@@ -55,11 +59,13 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
+    "Goals": "paper.goals",
     "Program": "program.program",
     "VpwError": "errors",
     "as_env": "program.env",
     "as_vector_env": "program.env",
     "compile_rollouts": "program.rollout",
+    "evaluate_goal": "plan.goal_state",
     "evaluate_return": "plan.reward",
     "find_domains": "domain",
     "load_domain": "domain",
@@ -69,6 +75,8 @@ _ELSEWHERE = {
 
 def __getattr__(name: str) -> Any:
     """A name of the library, loaded when it is first asked for: JAX and the engines take seconds."""
+    if name == "plan":  # a package that can be called
+        return import_module(f"{__name__}.plan")
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'api')}"), name)

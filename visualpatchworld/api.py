@@ -24,10 +24,10 @@ from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.induce import Induction, choose_form, induce_from
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.select import Evidence
-from visualpatchworld.induction.windows import ErrorTable, errors_by_horizon, recordings_of
+from visualpatchworld.induction.windows import ErrorTable, errors_by_horizon, trajectories_of
 from visualpatchworld.output import make_folder
 from visualpatchworld.paper.cell import Observe, Score
-from visualpatchworld.paper.evaluation import Evaluation, Request, measure, measure_floors
+from visualpatchworld.paper.evaluation import EvalConfig, Evaluation, measure, measure_floors
 from visualpatchworld.paper.film import write_films
 from visualpatchworld.paper.goals import Goals
 from visualpatchworld.plan.planner import Situation
@@ -35,7 +35,7 @@ from visualpatchworld.plan.scorer import InducedScorer
 from visualpatchworld.program import program as programs
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.schema import Source
-from visualpatchworld.trace.episode import Run, Traces, episodes_of_arrays, for_fitting, for_tasks
+from visualpatchworld.trace.episode import Traces, episodes_of_arrays, for_fitting, for_tasks
 from visualpatchworld.trace.episode import collect as collected
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.trace.write import write_traces
@@ -65,7 +65,7 @@ def load_traces(domain: Domain, path: Path | str) -> Traces:
     return read_traces(Path(path), domain)
 
 
-def traces_from_arrays(domain: Domain, runs: Iterable[Run], *, vary: Mapping[str, object] | None = None) -> Traces:
+def traces_from_arrays(domain: Domain, runs: Iterable[tuple[Any, Any]], *, vary: Mapping[str, object] | None = None) -> Traces:
     """Episodes from arrays: for each run T + 1 states (in the order and units of the domain) and the T actions between them.
 
     Example: `traces = vpw.traces_from_arrays(world, [(states, actions), ...])`
@@ -182,7 +182,7 @@ def rollout_errors(domain: Domain, program: Program, traces: Traces, *, horizon:
 
     Example: `vpw.rollout_errors(world, program, traces)["agent_px"][25]["median"]`
     """
-    recordings = recordings_of(for_tasks(_of(domain, traces).episodes))
+    recordings = trajectories_of(for_tasks(_of(domain, traces).episodes))
     return errors_by_horizon(program, recordings, domain.of(traces.constants), np.random.default_rng(seed), horizon)
 
 
@@ -205,7 +205,7 @@ def make_planner(
     metric = metric or next(iter(domain.metrics))
     if metric not in domain.metrics:
         raise UnknownName("metric", metric, domain.metrics)
-    library = [] if traces is None else [episode.actions[:-1] for episode in for_fitting(_of(domain, traces).episodes)]
+    library = [] if traces is None else [episode.actions for episode in for_fitting(_of(domain, traces).episodes)]
     chosen = domain.planner_named(planner).within(tolerance)
     search = chosen.prepare(InducedScorer(program, domain.cost_for(planner, metric)), library, np.random.default_rng(0))
     resting = np.zeros((chosen.horizon, domain.layout.action.width))
@@ -264,7 +264,7 @@ def evaluate(
             raise UnknownName(kind, name, known)
     if tasks < 1 or offset < 1:
         raise VpwError(f"Ask for at least one task, with its goal at least one step ahead, not for {tasks} with goals {offset} ahead.")
-    request = Request(
+    request = EvalConfig(
         domain=domain.of(_of(domain, traces).constants),
         constants=traces.constants,
         vary=_changes(domain, traces),

@@ -38,12 +38,12 @@ def off_m(episode: Episode, steps: int, part: slice) -> np.ndarray:
     simulator = CUBE.make()
     simulator.reset(options={"engine_state": nudged(episode.engine_states[0])})
     replayed = np.array([simulator.step(action)[0] for action in episode.actions[:steps]])
-    return np.linalg.norm(replayed[:, part] - episode.states[1 : steps + 1, part], axis=1)
+    return np.linalg.norm(replayed[:, part] - episode.observations[1 : steps + 1, part], axis=1)
 
 
 def first_slip(episode: Episode) -> int:
     """The first step in which the block moves between fingers that touch it; from there on every difference grows."""
-    states = episode.states
+    states = episode.observations
     slid_m = np.linalg.norm(np.diff(states[:, BLOCK] - states[:, EFFECTOR], axis=0), axis=1)
     touched = states[:, 5] > 0.01
     slips = np.flatnonzero(touched[:-1] & touched[1:] & (slid_m > 0.004))
@@ -53,7 +53,7 @@ def first_slip(episode: Episode) -> int:
 @pytest.mark.parametrize("index", [0, 4, 13, 17])
 def test_episodes_replay_upstream_until_the_block_slips(reference: Path, index: int):
     episode = read_traces(reference / "cube.h5", CUBE).episodes[index]
-    assert (first_slip(episode) == len(episode) - 1) == (index in (0, 4))
+    assert (first_slip(episode) == len(episode)) == (index in (0, 4))
     for part, tolerance_m in ((EFFECTOR, 0.002), (BLOCK, 0.005)):
         assert off_m(episode, first_slip(episode), part).max() < tolerance_m
 
@@ -62,16 +62,16 @@ def test_episodes_replay_upstream_until_the_block_slips(reference: Path, index: 
 def test_every_step_replays_upstream_from_its_own_start(reference: Path, index: int):
     episode = read_traces(reference / "cube.h5", CUBE).episodes[index]
     simulator = CUBE.make()
-    for step in range(0, len(episode) - 1, 4):
+    for step in range(0, len(episode), 4):
         simulator.reset(options={"engine_state": nudged(episode.engine_states[step])[:41]})
         state, *_ = simulator.step(episode.actions[step])
         for part, tolerance_m in ((EFFECTOR, 1e-5), (BLOCK, 1e-4)):
-            assert np.linalg.norm(state[part] - episode.states[step + 1, part]) < tolerance_m
+            assert np.linalg.norm(state[part] - episode.observations[step + 1, part]) < tolerance_m
 
 
 def test_most_of_all_episodes_replays_upstream(reference: Path):
     episodes = read_traces(reference / "cube.h5", CUBE).episodes[:6]  # in one of them the block slips
-    strayed = np.concatenate([off_m(episode, len(episode) - 1, BLOCK) > 0.005 for episode in episodes])
+    strayed = np.concatenate([off_m(episode, len(episode), BLOCK) > 0.005 for episode in episodes])
     assert strayed.mean() < 0.2
 
 
@@ -89,8 +89,8 @@ def test_positions_and_velocities_are_enough_to_start_from(reference: Path):
     for step in (0, 40, 80):
         simulator.reset(options={"engine_state": recorded.engine_states[step, :41]})
         state, *_ = simulator.step(recorded.actions[step])
-        np.testing.assert_allclose(state[BLOCK], recorded.states[step + 1, BLOCK], atol=1e-4)
-        np.testing.assert_allclose(state[EFFECTOR], recorded.states[step + 1, EFFECTOR], atol=1e-6)
+        np.testing.assert_allclose(state[BLOCK], recorded.observations[step + 1, BLOCK], atol=1e-4)
+        np.testing.assert_allclose(state[EFFECTOR], recorded.observations[step + 1, EFFECTOR], atol=1e-6)
 
 
 def test_a_grip_continues_exactly():
@@ -177,6 +177,6 @@ def test_a_larger_block_rests_higher():
 
 def test_the_oracle_moves_the_block_in_most_windows():
     episodes = collect(CUBE, CUBE.constants, episodes=3, seed=0)
-    blocks = [episode.states[:, BLOCK] for episode in episodes]
+    blocks = [episode.observations[:, BLOCK] for episode in episodes]
     moved = np.concatenate([np.linalg.norm(block[25:] - block[:-25], axis=1) > 0.04 for block in blocks])
     assert moved.mean() > 0.5

@@ -28,8 +28,8 @@ def replay_errors_px(path: Path, episodes: slice) -> np.ndarray:
     """Largest coordinate error of each step of whole episodes replayed from their first row."""
     simulator, errors = PUSHT.make(), []
     for episode in read_traces(path, PUSHT).episodes[episodes]:
-        replayed = run(simulator, episode.states[0], *episode.actions[:-1])
-        errors.extend(np.abs(replayed[1:, :4] - episode.states[1:, :4]).max(axis=1))
+        replayed = run(simulator, episode.observations[0], *episode.actions)
+        errors.extend(np.abs(replayed[1:, :4] - episode.observations[1:, :4]).max(axis=1))
     return np.array(errors)
 
 
@@ -42,9 +42,9 @@ def test_replays_human_demonstrations(reference: Path):
 def test_every_step_of_human_demonstrations_replays_from_its_own_start(reference: Path):
     simulator, errors = PUSHT.make(), []
     for episode in read_traces(reference / "pusht_demos.h5", PUSHT).episodes[40:70]:
-        for step in range(0, len(episode) - 1, 3):
-            after = run(simulator, episode.states[step], episode.actions[step])[1]
-            errors.append(np.abs(after[:4] - episode.states[step + 1, :4]).max())
+        for step in range(0, len(episode), 3):
+            after = run(simulator, episode.observations[step], episode.actions[step])[1]
+            errors.append(np.abs(after[:4] - episode.observations[step + 1, :4]).max())
     assert np.mean(np.array(errors) < 1e-3) >= 0.98
 
 
@@ -174,5 +174,5 @@ def test_success_needs_agent_block_and_angle():
 def test_pusher_moves_block_in_most_windows():
     moved = []
     for episode in collect(PUSHT, PUSHT.constants, episodes=20, seed=0, pixels=False):
-        moved.extend(task.block_px(episode.states[25:], episode.states[:-25]))
+        moved.extend(task.block_px(episode.observations[25:], episode.observations[:-25]))
     assert np.mean(np.array(moved) > 20.0) > 0.6

@@ -5,7 +5,7 @@ import pytest
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, PushTConstants, build
-from visualpatchworld.induction.windows import Windows, cut_windows, predict, recordings_of
+from visualpatchworld.induction.windows import Windows, cut_windows, predict, trajectories_of
 from visualpatchworld.program.source import emit
 from visualpatchworld.trace.episode import collect
 
@@ -34,7 +34,7 @@ def engine_values(constants: PushTConstants) -> dict[str, float | int]:
 
 
 def windows(domain: Domain, constants: PushTConstants, horizon: int) -> Windows:
-    recordings = recordings_of(collect(domain, constants, episodes=4, seed=3, pixels=False))
+    recordings = trajectories_of(collect(domain, constants, episodes=4, seed=3, pixels=False))
     return cut_windows(recordings, horizon, 200, np.random.default_rng(0))
 
 

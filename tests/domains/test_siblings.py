@@ -14,11 +14,10 @@ from visualpatchworld.domains.reacher.simulator import STEP_S, SUBSTEPS, Reacher
 from visualpatchworld.domains.tworoom.simulator import DOOR_MARGIN_PX, PUSH_BACK_PX
 from visualpatchworld.graphics import mujoco
 from visualpatchworld.laws.meeting import meet
-from visualpatchworld.laws.rules.pushing import parts_of
+from visualpatchworld.laws.rules.touching import parts_of
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit
-from visualpatchworld.scene.relations import gap
-from visualpatchworld.scene.schema import Pose
+from visualpatchworld.scene.schema import Pose, gap
 from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.trace.write import write_traces
@@ -186,11 +185,11 @@ def test_a_block_that_is_let_go_above_another_comes_to_lie_on_it():
 def test_a_table_with_two_blocks_goes_on_from_its_engine_state(name: str, width: int):
     domain = sibling(name, blocks=2)
     (episode,) = collect(domain, domain.constants, episodes=1, seed=2, pixels=False)
-    assert episode.states.shape[1] == width
+    assert episode.observations.shape[1] == width
     simulator = domain.simulator(domain.constants)
     for step in range(0, 60, 12):
         simulator.reset(options={"engine_state": episode.engine_states[step]})
-        np.testing.assert_allclose(simulator.step(episode.actions[step])[0], episode.states[step + 1], atol=1e-3)
+        np.testing.assert_allclose(simulator.step(episode.actions[step])[0], episode.observations[step + 1], atol=1e-3)
 
 
 def test_traces_of_a_sibling_say_what_their_state_is(tmp_path):
@@ -201,5 +200,5 @@ def test_traces_of_a_sibling_say_what_their_state_is(tmp_path):
     write_traces(path, episodes, domain.of(constants).layout, domain=domain.name, constants=constants, seed=0)
     read = read_traces(path, domain)
     assert read.constants == constants
-    np.testing.assert_array_equal(read.episodes[1].states, episodes[1].states)
-    assert read.episodes[0].states.shape[1] == 8
+    np.testing.assert_array_equal(read.episodes[1].observations, episodes[1].observations)
+    assert read.episodes[0].observations.shape[1] == 8

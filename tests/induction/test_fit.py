@@ -8,13 +8,12 @@ from visualpatchworld.errors import BadTrace
 from visualpatchworld.induction.fit import Fit, fit
 from visualpatchworld.induction.loss import quick_search_over, search_over
 from visualpatchworld.induction.windows import (
-    Recording,
     Windows,
     beginnings,
     cut_windows,
     joined,
-    recordings_of,
-    split_recordings,
+    split_trajectories,
+    trajectories_of,
     window_length,
 )
 from visualpatchworld.laws.constant import Constant, choice, positive, signed, threshold
@@ -22,6 +21,7 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import unfitted
 from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.trace.episode import collect
+from visualpatchworld.world.trajectory import Trajectory
 
 HEAD = "from typing import NamedTuple\nimport jax.numpy as np\nclass State(NamedTuple):\n    x: float\n"
 SPACE = StateSpace((StateField("x", "m", "puck.pose.x"),))
@@ -113,8 +113,8 @@ def test_a_few_windows_the_form_cannot_explain_do_not_spoil_the_rest():
 def test_the_toys_constants_come_back_nominal_and_varied(toy: Domain, vary: dict[str, float]):
     constants = toy.constants.varied(vary)
     rng = np.random.default_rng(0)
-    recordings = recordings_of(collect(toy, constants, episodes=10, seed=0, pixels=False))
-    train, held_out = split_recordings(recordings, 0.2, rng)
+    recordings = trajectories_of(collect(toy, constants, episodes=10, seed=0, pixels=False))
+    train, held_out = split_trajectories(recordings, 0.2, rng)
     form = toy.family().named("push+drag")
     fitting, judging = (cut_windows(part, 10, 40, rng) for part in (train, held_out))
     found = fit(unfitted(form), form.constants, fitting, judging, toy.scene.state_space, rng, search_over(10))
@@ -124,7 +124,7 @@ def test_the_toys_constants_come_back_nominal_and_varied(toy: Domain, vary: dict
 
 def test_windows_hold_what_the_recordings_hold():
     states = np.arange(12.0)[:, None]
-    recording = Recording(states, 10 * states[:-1])
+    recording = Trajectory(states, 10 * states[:-1])
     windows = cut_windows([recording], 3, 100, np.random.default_rng(0))
     assert len(windows) == 9
     np.testing.assert_array_equal(windows.truths[:, :, 0] - windows.starts, np.tile([1.0, 2.0, 3.0], (9, 1)))
@@ -134,14 +134,14 @@ def test_windows_hold_what_the_recordings_hold():
 
 
 def test_beginnings_are_the_first_steps_of_recordings_that_are_long_enough():
-    long, short = (Recording(np.arange(n + 1.0)[:, None], np.zeros((n, 1))) for n in (6, 2))
+    long, short = (Trajectory(np.arange(n + 1.0)[:, None], np.zeros((n, 1))) for n in (6, 2))
     windows = joined(*beginnings([long, short, long], 3))
     np.testing.assert_array_equal(windows.starts, np.zeros((2, 1)))
     np.testing.assert_array_equal(windows.truths[:, :, 0], np.tile([1.0, 2.0, 3.0], (2, 1)))
 
 
 def test_windows_are_as_long_as_experiments_where_episodes_last_as_long_and_never_shorter_than_the_horizon():
-    lasting = {n: [Recording(np.zeros((n + 1, 1)), np.zeros((n, 1)))] for n in (4, 16, 200)}
+    lasting = {n: [Trajectory(np.zeros((n + 1, 1)), np.zeros((n, 1)))] for n in (4, 16, 200)}
     assert window_length(5, lasting[200], lasting[16]) == 16
     assert window_length(5, lasting[16], lasting[200]) == 16
     assert window_length(5, lasting[200], lasting[4]) == 5

@@ -11,7 +11,7 @@ from visualpatchworld.induction.blackbox import BlackBox, black_box
 from visualpatchworld.induction.fit import Fit
 from visualpatchworld.induction.induce import choose_form, evidence_rows, induce, summary
 from visualpatchworld.induction.select import Candidate, Verdict, cannot_win
-from visualpatchworld.induction.windows import recordings_of
+from visualpatchworld.induction.windows import trajectories_of
 from visualpatchworld.trace.episode import collect
 
 
@@ -62,7 +62,7 @@ def test_a_world_outside_the_family_is_said_to_be_one(toy: Domain, box: BlackBox
 
 
 def test_the_whole_method_recovers_the_toy(toy: Domain, box: BlackBox):
-    recordings = recordings_of(collect(toy, toy.constants, episodes=10, seed=0, pixels=False))
+    recordings = trajectories_of(collect(toy, toy.constants, episodes=10, seed=0, pixels=False))
     induction = induce(toy, box, recordings, seed=0)
     result = summary(toy, induction, "world_model.py")
     assert result["sketch"] == "push+drag"

@@ -7,7 +7,7 @@ import pytest
 from visualpatchworld.domain import Domain
 from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.induce import induce
-from visualpatchworld.induction.windows import recordings_of
+from visualpatchworld.induction.windows import trajectories_of
 from visualpatchworld.paper.acquire import Acquisition, acquire
 from visualpatchworld.program.program import Program
 from visualpatchworld.trace.episode import Episode, collect
@@ -20,7 +20,7 @@ def episodes(toy: Domain) -> list[Episode]:
 
 @pytest.fixture
 def program(toy: Domain, episodes: list[Episode]) -> Program:
-    return induce(toy, black_box(toy, toy.constants), recordings_of(episodes), seed=0, sketch="push+drag").program
+    return induce(toy, black_box(toy, toy.constants), trajectories_of(episodes), seed=0, sketch="push+drag").program
 
 
 def run(toy: Domain, program: Program, episodes: list[Episode]) -> Acquisition:
@@ -54,7 +54,7 @@ def test_a_refit_that_makes_held_out_errors_worse_is_refused(toy: Domain, progra
         return type("Fit", (), {"values": values, "errors": dict.fromkeys(values)})()
 
     monkeypatch.setattr("visualpatchworld.paper.acquire.fit", bad_fit)
-    monkeypatch.setattr("visualpatchworld.paper.acquire.surprising", lambda *_: recordings_of(episodes[:1]))
+    monkeypatch.setattr("visualpatchworld.paper.acquire.surprising", lambda *_: trajectories_of(episodes[:1]))
     found = run(toy, wrong, episodes)
     assert not found.accepted
     assert "got worse" in found.reason

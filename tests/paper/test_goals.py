@@ -10,7 +10,7 @@ from toy_program import RIGHT
 
 from visualpatchworld.domain import DEFAULT, Domain
 from visualpatchworld.errors import UnknownName, VpwError
-from visualpatchworld.paper.evaluation import Request, measure, measure_floors
+from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
 from visualpatchworld.paper.goals import BadGoal, Goals, counted, read_goal
 from visualpatchworld.paper.results import NoResults, read_results
 from visualpatchworld.paper.tables import make_table
@@ -18,20 +18,20 @@ from visualpatchworld.paper.task import draw_far_tasks, summarize
 from visualpatchworld.trace.episode import collect
 
 
-def request(toy: Domain, **changes) -> Request:
+def request(toy: Domain, **changes) -> EvalConfig:
     fields = {
         "domain": toy, "constants": toy.constants, "vary": {}, "method": "vpw", "program": RIGHT, "observe": "oracle", "score": "induced",
         "episodes": tuple(collect(toy, toy.constants, episodes=15, seed=3)), "source": "slider", "count": 4, "offset": 5, "seed": 0,
         "metric": "at_goal", "planner_name": DEFAULT, "brief": True,
     }  # fmt: skip
-    return Request(**fields | changes)  # type: ignore[arg-type]
+    return EvalConfig(**fields | changes)  # type: ignore[arg-type]
 
 
 def test_starts_and_goals_are_of_different_episodes_and_apart(toy: Domain):
     episodes = tuple(collect(toy, toy.constants, episodes=6, seed=1))
     tasks = draw_far_tasks(episodes, count=20, seed=5, met=toy.metrics["at_goal"])
     assert [task.number for task in tasks] == list(range(20))
-    owner = {episode.index: {tuple(row) for row in episode.states} for episode in episodes}
+    owner = {episode.index: {tuple(row) for row in episode.observations} for episode in episodes}
     for task in tasks:
         assert tuple(task.start) in owner[task.episode]
         assert tuple(task.goal) not in owner[task.episode]
@@ -77,7 +77,9 @@ def test_a_goal_is_read_from_json(toy: Domain, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "goals", [Goals("other-episode"), Goals("given", given=(0.3, math.nan)), Goals(tolerance=0.5)], ids=["other", "given", "precise"]
+    "goals",
+    [Goals("other-episode"), Goals("moving"), Goals("given", given=(0.3, math.nan)), Goals(tolerance=0.5)],
+    ids=["other", "moving", "given", "precise"],
 )
 def test_goals_are_planned_for_kept_and_shown(toy: Domain, tmp_path: Path, goals: Goals):
     folder = tmp_path / "results" / "goals"

@@ -1,5 +1,7 @@
 """Tasks are the protocol's draw: valid starts, without replacement, sorted, the same under a seed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ def numbered_episodes(*lengths: int) -> list[Episode]:
     episodes = []
     for index, length in enumerate(lengths):
         rows = 100.0 * index + np.arange(length)[:, None]
-        episodes.append(Episode(index, rows, -rows, rows[:, :1] + 0.5))
+        episodes.append(Episode(index=index, observations=rows, engine_states=-rows, actions=rows[:-1, :1] + 0.5))
     return episodes
 
 
@@ -53,5 +55,5 @@ def test_the_fingerprint_tells_tasks_apart():
     same, again, other = (hash_tasks(draw_tasks(episodes, count=10, offset=OFFSET, seed=seed)) for seed in (1, 1, 2))
     assert same == again != other
     assert same != hash_tasks(draw_tasks(episodes, count=10, offset=OFFSET + 1, seed=1))
-    moved = [Episode(0, episodes[0].states + 1e-3, episodes[0].engine_states, episodes[0].actions)]
+    moved = [replace(episodes[0], observations=episodes[0].observations + 1e-3)]
     assert same != hash_tasks(draw_tasks(moved, count=10, offset=OFFSET, seed=1))

@@ -1,5 +1,7 @@
 """Receding-horizon control: when it looks, what it executes, when it stops."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from toy_program import RIGHT
@@ -97,3 +99,23 @@ def test_following_given_actions_ends_with_them_or_at_the_goal(toy: Domain):
     world.reset(options={"engine_state": np.zeros(2)})
     enough = follow(world, np.array([0.3, 0.0]), meets, np.ones((50, 1)))
     assert enough.success and len(enough.actions) < 10 and enough.plans == ()
+
+
+def test_a_goal_that_moves_is_told_as_it_will_be_and_met_where_it_is(toy: Domain):
+    asked = []
+
+    def search(situation, start, key) -> Plan:
+        asked.append(situation.goal)
+        return Plan(np.zeros((4, 1)), 0.0, 0, 0)
+
+    way = np.array([[1.0 - 0.2 * step, 0.0] for step in range(6)])  # it comes to the start, and stays there
+    task = replace(task_to(0.0), goal=way)
+    world = toy.make()
+    world.reset(options={"engine_state": np.zeros(2)})
+    made = control(world, task, toy.metrics["at_goal"], 20, Oracle(), PUSHES, search, seed=0)
+    assert made.success and not made.solved_at_start
+    assert 0 < len(made.actions) <= 5
+    np.testing.assert_array_equal(asked[0], way[1:])
+    np.testing.assert_array_equal(asked[1], way[4:])
+    world.reset(options={"engine_state": np.zeros(2)})
+    assert len(follow(world, way, toy.metrics["at_goal"], np.zeros((20, 1))).actions) == len(made.actions)

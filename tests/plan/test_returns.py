@@ -7,6 +7,7 @@ from plan.truths import ACROBOT, CARTPOLE, MOUNTAIN_CAR, MOUNTAIN_CAR_CONTINUOUS
 from visualpatchworld.plan.candidates import ReturnPlanner
 from visualpatchworld.plan.reward import CannotPlan, choose_planner, evaluate_return
 from visualpatchworld.plan.track import tracker
+from visualpatchworld.plan.world_copies import living_in, living_in_copies
 from visualpatchworld.program.env import imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.open import open_world
@@ -47,6 +48,15 @@ def test_the_same_planner_plans_in_the_world_itself():
     evaluation = evaluate_return(world, CARTPOLE, planner, episodes=1, true_world_episodes=1)
     assert evaluation.true_world_returns[0] > 2 * np.mean(evaluation.zero_returns)
     assert evaluation.report["true_world_n"] == 1
+    assert evaluation.report["same_starts_return"] == evaluation.returns[0]
+
+
+def test_copies_of_a_world_in_processes_earn_what_it_earns_itself():
+    world = open_world("CartPole-v1")
+    world.reset(3)
+    here, actions = world.snapshot(), np.random.default_rng(0).integers(2, size=(5, 20, 1)).astype(float)
+    with living_in_copies("CartPole-v1", 2) as live:
+        np.testing.assert_array_equal(live(here, actions, 15), living_in(world)(here, actions, 15))
 
 
 def test_the_same_seed_gives_the_same_returns():

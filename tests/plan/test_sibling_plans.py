@@ -121,7 +121,7 @@ def test_a_precise_search_goes_on_with_actions_that_are_not_held():
     moving = Situation(np.array([0.0, 0.0]), np.array([[x, 0.0] for x in (0.3, 0.1, 0.4, 0.0, 0.2, 0.5)]))
     scorer = InducedScorer(OBEYS, distance)
     precise = SEARCH.within(0.1)
-    assert precise.fine_iterations == SEARCH.iterations
+    assert precise.fine_iterations > 0
     held, free = (sampling_search(planner, scorer)(moving, REST, KEY) for planner in (SEARCH, precise))
     assert free.cost < 0.1 * held.cost
     by_rollouts = RolloutScorer(lambda state, actions: np.repeat(actions, 2, axis=-1), distance)

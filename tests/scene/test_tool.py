@@ -9,10 +9,9 @@ import pytest
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import BadGraph, BadPicture, VpwError
-from visualpatchworld.scene.audit import audit, moments_of_file, read_moments
-from visualpatchworld.scene.calibrate import extractor
+from visualpatchworld.scene.calibrate import audit, extractor, moments_of_file, read_moments
+from visualpatchworld.scene.extractor import ToolExtractor
 from visualpatchworld.scene.tool.calibration import parse_calibration
-from visualpatchworld.scene.tool.extractor import ToolExtractor
 from visualpatchworld.trace.episode import Episode, collect
 
 FEW = 6  # pictures of a world; some take long to draw
@@ -34,7 +33,7 @@ def main_metric(domain: Domain, state: np.ndarray, goal: np.ndarray) -> bool:
 
 def test_a_picture_is_read_well_enough_to_be_a_goal(domain: Domain):
     domain, tool, episode, frames = seen(domain.name)
-    for frame, state in zip(frames, episode.states, strict=True):
+    for frame, state in zip(frames, episode.observations, strict=True):
         read = tool.observe([frame], near=state)
         assert main_metric(domain, read, state)
 
@@ -42,7 +41,7 @@ def test_a_picture_is_read_well_enough_to_be_a_goal(domain: Domain):
 def test_a_graph_has_the_objects_of_the_oracle_and_relations(domain: Domain):
     domain, tool, episode, frames = seen(domain.name)
     graph = tool.read(list(frames[:3]), episode.actions[:2], step=2)
-    oracle = domain.scene.oracle(episode.states[2], domain.constants)
+    oracle = domain.scene.oracle(episode.observations[2], domain.constants)
     assert graph.metadata.source == "tool"
     assert {item.name for item in graph.objects} <= {item.name for item in oracle.objects}
     assert {field.at.split(".")[0] for field in domain.scene.state_space} <= {item.name for item in graph.objects}
@@ -58,7 +57,7 @@ def test_light_and_noise_matter_little(domain: Domain):
     noise = np.random.default_rng(0).normal(0, 5, frames[0].shape)
     for change in (lambda x: 0.85 * x, lambda x: 1.15 * x, lambda x: x + noise):
         frame = np.clip(change(frames[1].astype(float)), 0, 255).astype(np.uint8)
-        assert main_metric(domain, tool.observe([frame], near=episode.states[1]), episode.states[1])
+        assert main_metric(domain, tool.observe([frame], near=episode.observations[1]), episode.observations[1])
 
 
 def test_an_empty_picture_hides_what_moves(domain: Domain):
@@ -72,8 +71,8 @@ def test_an_empty_picture_hides_what_moves(domain: Domain):
     with pytest.raises(BadGraph, match="does not say"):
         tool.state(graph)
     # Where it was last seen, for those who must act all the same.
-    last = tool.observe([*frames[:2], empty], near=episode.states[1])
-    assert main_metric(domain, last, episode.states[1])
+    last = tool.observe([*frames[:2], empty], near=episode.observations[1])
+    assert main_metric(domain, last, episode.observations[1])
 
 
 def test_an_episode_is_read_across_a_hidden_moment(domain: Domain):
@@ -83,7 +82,7 @@ def test_an_episode_is_read_across_a_hidden_moment(domain: Domain):
     states = tool.read_episode(shown, episode.actions)
     assert states.shape == (4, len(domain.scene.state_space))
     assert np.isfinite(states).all()
-    assert main_metric(domain, states[2], episode.states[2])
+    assert main_metric(domain, states[2], episode.observations[2])
     with pytest.raises(BadGraph, match="hidden in all 1 pictures"):
         tool.read_episode(shown[2:3])
 
@@ -94,7 +93,7 @@ def test_what_no_picture_shows_is_where_it_was_before(domain: Domain):
     nothing[:] = domain.seen().palette.background
     with pytest.raises(BadGraph):
         tool.observe([nothing])
-    assert main_metric(domain, tool.observe([nothing], near=episode.states[2]), episode.states[2])
+    assert main_metric(domain, tool.observe([nothing], near=episode.observations[2]), episode.observations[2])
 
 
 def test_calibrations_are_kept_as_text(domain: Domain):
@@ -122,7 +121,7 @@ def test_velocities_need_more_than_one_picture(toy: Domain):
     assert tool.read([frames[5]])["puck"].velocity.x is None
     assert tool.observe([frames[5]])[1] == 0.0
     followed = tool.observe(list(frames[2:6]), episode.actions[2:5])
-    assert followed[1] == pytest.approx(episode.states[5, 1], abs=0.1)
+    assert followed[1] == pytest.approx(episode.observations[5, 1], abs=0.1)
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,19 @@ import visualpatchworld as vpw
 from visualpatchworld.cli import main
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
-from visualpatchworld.induction.windows import Recording, split_recordings
-from visualpatchworld.paper.evaluation import Request
+from visualpatchworld.induction.windows import split_trajectories
+from visualpatchworld.paper.evaluation import EvalConfig
 from visualpatchworld.trace.episode import Episode, for_fitting, for_tasks
+from visualpatchworld.world.trajectory import Trajectory
 
 TOO_FEW = "cannot be split into some to fit to and others to test on; at least 3 are needed"
 
 
 def episodes(count: int) -> list[Episode]:
-    return [Episode(index, np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1))) for index in range(count)]
+    return [
+        Episode(index=index, observations=np.zeros((2, 1)), engine_states=np.zeros((2, 1)), actions=np.zeros((1, 1)))
+        for index in range(count)
+    ]
 
 
 @pytest.mark.parametrize(("count", "tested"), [(3, 1), (4, 1), (7, 1), (8, 2), (10, 2), (50, 10)])
@@ -38,12 +42,12 @@ def test_too_few_are_refused(count: int):
 
 @pytest.mark.parametrize("count", [2, 3, 10, 40])
 def test_recordings_are_trained_on_or_validated_on(count: int):
-    recordings = [Recording(np.full((2, 1), float(i)), np.zeros((1, 1))) for i in range(count)]
-    train, validation = split_recordings(recordings, 0.2, np.random.default_rng(0))
-    assert sorted(recording.states[0, 0] for recording in (*train, *validation)) == list(range(count))
+    recordings = [Trajectory(np.full((2, 1), float(i)), np.zeros((1, 1))) for i in range(count)]
+    train, validation = split_trajectories(recordings, 0.2, np.random.default_rng(0))
+    assert sorted(recording.observations[0, 0] for recording in (*train, *validation)) == list(range(count))
     assert len(validation) == max(1, round(0.2 * count)) and train
     with pytest.raises(BadTrace, match="at least 2 are needed"):
-        split_recordings(recordings[:1], 0.2, np.random.default_rng(0))
+        split_trajectories(recordings[:1], 0.2, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -72,7 +76,7 @@ def test_nothing_that_speaks_of_such_episodes_goes_on_without_them(
 
 def test_tasks_are_drawn_from_test_episodes_alone(toy: Domain, tmp_path: Path):
     traces = vpw.collect(toy, episodes=3, seed=1)
-    request = Request(
+    request = EvalConfig(
         domain=toy, constants=toy.constants, vary={}, method="vpw", program=vpw.load_program(toy, _program(tmp_path)), observe="oracle",
         score="induced", episodes=traces.episodes, source="toy", count=4, offset=5, seed=0, metric="at_goal",
     )  # fmt: skip

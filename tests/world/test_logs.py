@@ -258,8 +258,8 @@ def test_minari(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_a_trace_file_of_a_domain(toy_file: Path, toy: Domain, toy_episodes: list[Episode]):
     world = opened(toy_file)
     assert world.field_names == toy.scene.state_space.names
-    np.testing.assert_allclose(world.logged()[1].observations, toy_episodes[1].states)
-    np.testing.assert_allclose(world.logged()[1].actions, toy_episodes[1].actions[:-1])
+    np.testing.assert_allclose(world.logged()[1].observations, toy_episodes[1].observations)
+    np.testing.assert_allclose(world.logged()[1].actions, toy_episodes[1].actions)
 
 
 def test_a_trace_file_of_nobody(tmp_path: Path):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
-from visualpatchworld.cli._show import show, working
+from visualpatchworld.cli._verb import show, working
 from visualpatchworld.domain import find_domains
 from visualpatchworld.errors import VpwError
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # worlds load engines, and programs JAX
 UNEXPLAINED = 3  # the exit status of a search that found no law, and says so
 NOTHING = "none"  # what `--action` says where nothing was done
 LOGS = (".npz", ".csv", ".parquet", ".h5", ".hdf5")
+TRUE_WORLD_SECONDS = 30.0  # for planning in a world itself, unless someone asks for more
 PROGRAM, RECORD = "world_model.py", "induction.json"
 
 
@@ -182,15 +183,21 @@ def _by_name(row: Mapping[str, float], names: Sequence[str]) -> dict[str, float]
 
 
 def plan(
-    world: World, program: Path, episodes: int, seed: int, as_json: bool, *, on_true_world: int = 0, video: Path | None = None
+    world: World, program: Path, episodes: int, seed: int, as_json: bool, *, on_true_world: int | None = None, video: Path | None = None
 ) -> None:
     """Plan for the return in a world with a program's reward and end."""
     result = planned(world, program, episodes, seed, on_true_world=on_true_world, films=video)
     show(result, as_json)
 
 
-def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_world: int = 0, films: Path | None = None) -> dict[str, Any]:
-    """The report of planned episodes, beside random and zero actions on the same starts; the first is filmed where there are pictures."""
+def planned(
+    world: World, program: Path, episodes: int, seed: int, *, on_true_world: int | None = None, films: Path | None = None
+) -> dict[str, Any]:
+    """The report of planned episodes, beside random and zero actions and the same planner on the true world, on the same starts.
+
+    Unless someone says how many episodes, the true world is planned in for as many as fit into half a minute. The first episode is
+    filmed where there are pictures.
+    """
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.plan.reward import evaluate_return
     from visualpatchworld.program.program import Program, read_program
@@ -219,7 +226,19 @@ def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_wo
                     write_world_film(path, model, filmed.frames, filmed.episode, filmed.field_names, f"return {earned:.4g}", progress)
                 )
 
-        found = evaluate_return(world, model, episodes=episodes, seed=seed, true_world_episodes=on_true_world, on_episode=told)
+        def told_of_truth(number: int, earned: float) -> None:
+            progress(f"episode {number + 1}, planned in the world itself, earned {earned:.4g}")
+
+        found = evaluate_return(
+            world,
+            model,
+            episodes=episodes,
+            seed=seed,
+            true_world_episodes=episodes if on_true_world is None else on_true_world,
+            true_world_seconds=TRUE_WORLD_SECONDS if on_true_world is None else None,
+            on_episode=told,
+            on_true_episode=told_of_truth,
+        )
     return {
         "world": world.name,
         "program": str(program),
@@ -231,15 +250,37 @@ def planned(world: World, program: Path, episodes: int, seed: int, *, on_true_wo
     }
 
 
+def plan_to_goal(
+    world: World, program: Path, goal: Path, episodes: int, seed: int, tolerance: float, budget: int | None, as_json: bool
+) -> None:
+    """Plan from a world's starts to a given state, and show how often it is reached."""
+    from visualpatchworld.cli._compute import keep_compiled
+    from visualpatchworld.paper.task import wilson_percent
+    from visualpatchworld.plan.goal_state import evaluate_goal
+    from visualpatchworld.program.program import Program, read_program
+
+    keep_compiled(all_cores=True)
+    model = Program(read_program(program), program)
+    with working("planning") as progress:
+
+        def told(number: int, steps: int | None) -> None:
+            progress(f"episode {number + 1} of {episodes}: " + ("not reached" if steps is None else f"reached after {steps} steps"))
+
+        found = evaluate_goal(world, model, goal, episodes=episodes, seed=seed, tolerance=tolerance, budget=budget, on_episode=told)
+    low, high = wilson_percent(sum(steps is not None for steps in found.steps), episodes)
+    known = {"world": world.name, "program": str(program), "program_hash": model.hash, "task": "goal", "seed": seed}
+    show(known | found.report | {"ci95": [low, high]}, as_json)
+
+
 def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: bool) -> None:
     """Look, induce, check, plan for the reward where there is one, and write the page that shows all of it."""
     from visualpatchworld.extras import need
     from visualpatchworld.induction.discover import BUDGET
     from visualpatchworld.output import write_text
     from visualpatchworld.program.program import Program, read_program
-    from visualpatchworld.report.check import check
     from visualpatchworld.report.run_page import write_report
     from visualpatchworld.report.world import CHECK, FILMS, PLAN
+    from visualpatchworld.report.world_page import check
     from visualpatchworld.strict_json import to_json
 
     need("report")  # told before the long work, not after it
@@ -255,7 +296,7 @@ def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: b
         seen = check(Program(read_program(out / PROGRAM), out / PROGRAM), opened(name), names, seed)
     write_text(out / CHECK, to_json(seen) + "\n")
     if {"reset", "reward"} <= world.powers and result["reward"]["paid"]:
-        result["plan"] = planned(opened(name), out / PROGRAM, episodes, seed, films=out / FILMS)
+        result["plan"] = planned(opened(name), out / PROGRAM, episodes, seed, on_true_world=0, films=out / FILMS)
         earned = result["plan"]
         write_text(out / PLAN, to_json(earned, indent=2) + "\n")
         parts.append(f"planned return {earned['return_mean']:.4g} +- {earned['return_std']:.2g}, random {earned['random_return']:.4g}")

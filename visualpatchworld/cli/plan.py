@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import LARGEST_SEED, MOST, AsJson, InSandbox, Unfiltered, Vary, WorldName, changes, finite
-from visualpatchworld.cli._show import progress, show
+from visualpatchworld.cli._verb import LARGEST_SEED, MOST, AsJson, InSandbox, Unfiltered, Vary, WorldName, changes, finite, progress, show
 from visualpatchworld.domain import DEFAULT, load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.paper.cell import Observe
@@ -47,7 +46,10 @@ def plan(
     ] = None,
     goal: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="One goal for all tasks: a picture, or JSON with the numbers of some or all fields by name."),
+        typer.Option(
+            metavar="FILE|NAME=NUMBER,...",
+            help="One goal for all tasks: a picture, or JSON with numbers of some or all fields by name; in any world also NAME=NUMBER.",
+        ),
     ] = None,
     goal_fields: Annotated[
         str | None, typer.Option(metavar="NAME,NAME", help="Objects or fields of the goal that count; the others may be anything.")
@@ -67,9 +69,14 @@ def plan(
     video: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write films of the first tasks there.")] = None,
     task: Annotated[str, typer.Option(metavar="[goal|reward]", help="Reach goals of episodes, or earn the world's own reward.")] = "",
     on_true_world: Annotated[
-        int,
-        typer.Option(min=0, max=MOST, metavar="N", help="For a reward: plan N episodes with the true world as the model, too."),
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0,
+            max=MOST,
+            metavar="N",
+            help="For a reward: plan N episodes with the true world as the model, too; as many as fit into 30 s unless given.",
+        ),
+    ] = None,
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
@@ -82,13 +89,15 @@ def plan(
     Example: vpw plan DOMAIN --program world_model.py --goals other-episode --tolerance 0.5
 
     Example: vpw plan DOMAIN --program world_model.py --goal goal.png --goal-fields block
+
+    Example: vpw plan Pendulum-v1 --program world_model.py --task goal --goal angle=0,angle_speed=0
     """
     from visualpatchworld.cli import _any_world
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.cli._results import planned, success_list
     from visualpatchworld.output import make_folder
     from visualpatchworld.paper.baselines.record import read_written
-    from visualpatchworld.paper.evaluation import Request
+    from visualpatchworld.paper.evaluation import EvalConfig
     from visualpatchworld.paper.goals import Goals, counted, read_goal
     from visualpatchworld.plan.scorer import RolloutScorer
     from visualpatchworld.program.program import load_program
@@ -99,10 +108,13 @@ def plan(
     if task not in ("", "goal", "reward"):
         raise UnknownName("task", task, ("goal", "reward"))
     if task == "reward" or not _any_world.is_domain(world):
-        if task == "goal":
-            raise VpwError(f"Goals are planned for in a domain; in '{world}' plan for its reward (--task reward).")
         if program is None:
-            raise VpwError(f"Planning for a reward needs --program FILE.py; `vpw induce {world}` makes one.")
+            raise VpwError(f"Planning needs --program FILE.py; `vpw induce {world}` makes one.")
+        if task == "goal" or (goal is not None and task != "reward"):
+            if goal is None:
+                raise VpwError("Say with --goal which state is to be reached, as --goal angle=0,speed=0.")
+            _any_world.plan_to_goal(_any_world.opened(world), program, goal, episodes or 20, seed, tolerance, budget, as_json)
+            return
         _any_world.plan(_any_world.opened(world), program, episodes or 20, seed, as_json, on_true_world=on_true_world, video=video)
         return
     episodes = episodes or 50
@@ -145,7 +157,7 @@ def plan(
             seen = tuple(new)
     running = sandboxed_rollouts(model, names, action_dim, unfiltered=unfiltered) if sandbox and model is not None else nullcontext()
     with running as rollouts:
-        request = Request(
+        request = EvalConfig(
             domain=domain,
             constants=constants,
             vary=changes(vary),

@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induction.windows import Recording
 from visualpatchworld.laws.probe import Probe
+from visualpatchworld.scene.extractor import ToolExtractor
 from visualpatchworld.scene.schema import SceneGraph
-from visualpatchworld.scene.tool.extractor import ToolExtractor
 from visualpatchworld.simulator import Constants
+from visualpatchworld.world.trajectory import Trajectory
 
 
 def states_told(observations: Sequence[np.ndarray], probe: Probe) -> Float[np.ndarray, "T+1 S"]:
@@ -30,11 +30,11 @@ class BlackBox:
     look: Callable[[], SceneGraph]
     read: Callable[[Sequence[np.ndarray], Probe], Float[np.ndarray, "T+1 S"]] = states_told  # an experiment's observations as states
 
-    def run(self, probe: Probe) -> Recording:
+    def run(self, probe: Probe) -> Trajectory:
         """Carry out an experiment."""
         observations = [self.reset(probe.start)]
         observations += [self.step(action) for action in probe.actions]
-        return Recording(self.read(observations, probe), probe.actions)
+        return Trajectory(self.read(observations, probe), probe.actions)
 
 
 def black_box(domain: Domain, constants: Constants) -> BlackBox:
@@ -63,7 +63,7 @@ def pixel_box(domain: Domain, constants: Constants, tool: ToolExtractor) -> Blac
         return simulator.render()
 
     def read(frames: Sequence[np.ndarray], probe: Probe) -> Float[np.ndarray, "T+1 S"]:
-        states = tool.read_episode(frames, np.concatenate([probe.actions, np.zeros((1, simulator.action_dim))]))
+        states = tool.read_episode(frames, probe.actions)
         states[0, velocities] = probe.start[velocities]  # no picture shows them, but the experimenter chose them
         return states
 

@@ -20,14 +20,13 @@ from visualpatchworld.induction.loss import search_over
 from visualpatchworld.induction.select import Evidence, select
 from visualpatchworld.induction.windows import (
     ErrorTable,
-    Recording,
     beginnings,
     cut_windows,
     errors_by_horizon,
     joined,
-    recordings_of,
-    recordings_seen,
-    split_recordings,
+    split_trajectories,
+    trajectories_of,
+    trajectories_seen,
     window_length,
 )
 from visualpatchworld.laws.form import Form
@@ -37,6 +36,7 @@ from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Episode
+from visualpatchworld.world.trajectory import Trajectory
 
 VALIDATION_SHARE = 0.2
 NO_ERRORS: Mapping[str, float] = MappingProxyType({})  # of states that are told, not read
@@ -77,7 +77,7 @@ class Induction:
 def induce(
     domain: Domain,
     box: BlackBox,
-    recordings: Sequence[Recording],
+    recordings: Sequence[Trajectory],
     *,
     seed: int,
     sketch: str | None = None,
@@ -95,7 +95,7 @@ def induce(
     else:
         evidence, form, hints = None, domain.family(box.look().objects).named(sketch), []
 
-    train, validation = split_recordings(recordings, VALIDATION_SHARE, rng)
+    train, validation = split_trajectories(recordings, VALIDATION_SHARE, rng)
     # Experiments go where episodes do not: to the edge of a grip, say, which decides constants that nothing else does. They are taken from
     # their beginning, at rest, and whole: what happens early (do the fingers come down around the block?) shows late (is it lifted?).
     experiments = () if evidence is None else evidence.recordings
@@ -145,9 +145,11 @@ def choose_form(
     )
 
 
-def _header(domain: Domain, sketch: Form, evidence: Evidence | None, errors: ErrorTable, recordings: Sequence[Recording], seed: int) -> str:
+def _header(
+    domain: Domain, sketch: Form, evidence: Evidence | None, errors: ErrorTable, recordings: Sequence[Trajectory], seed: int
+) -> str:
     """Where the program comes from, for whoever opens the file."""
-    digest = hashlib.sha256(b"".join(np.ascontiguousarray(recording.states).tobytes() for recording in recordings)).hexdigest()[:12]
+    digest = hashlib.sha256(b"".join(np.ascontiguousarray(recording.observations).tobytes() for recording in recordings)).hexdigest()[:12]
     lines = [f"{domain.title}: {sketch.title}", ""]
     if evidence is None:
         lines.append("Form: named, not chosen by probes.")
@@ -224,11 +226,11 @@ def induce_from(
     check_view(view)
     if view == "oracle":
         box = black_box(domain, constants)
-        return induce(domain, box, recordings_of(episodes), seed=seed, sketch=sketch, thorough=thorough, progress=progress)
+        return induce(domain, box, trajectories_of(episodes), seed=seed, sketch=sketch, thorough=thorough, progress=progress)
     progress("calibrating")
     tool = extractor(domain, constants)
     recordings = []
-    for number, recording in enumerate(recordings_seen(episodes, tool)):
+    for number, recording in enumerate(trajectories_seen(episodes, tool)):
         progress(f"reading episode {number + 1} of {len(episodes)}")
         recordings.append(recording)
     return induce(

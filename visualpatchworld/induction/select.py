@@ -12,11 +12,12 @@ import numpy as np
 from visualpatchworld.induction.blackbox import BlackBox
 from visualpatchworld.induction.fit import Fit, fit
 from visualpatchworld.induction.loss import quick_search_over
-from visualpatchworld.induction.windows import Recording, Windows, predict
+from visualpatchworld.induction.windows import Windows, predict
 from visualpatchworld.laws.form import Family, Form
 from visualpatchworld.laws.probe import Probe
 from visualpatchworld.program.source import emit, unfitted
 from visualpatchworld.scene.state import StateSpace
+from visualpatchworld.world.trajectory import Trajectory
 
 
 class Judged(Protocol):
@@ -107,7 +108,7 @@ class Evidence:
     """The whole table, candidate by probe; the recordings are of all experiments, also of those that no form is judged by."""
 
     probes: tuple[Probe, ...]
-    recordings: tuple[Recording, ...]
+    recordings: tuple[Trajectory, ...]
     candidates: tuple[Candidate, ...]
     tolerances: Mapping[str, float]  # quantity -> largest error of an explained probe; other quantities are not judged
 
@@ -159,9 +160,9 @@ def select(
     """
     recordings = tuple(box.run(probe) for probe in probes)
     windows = Windows(
-        starts=np.stack([recording.states[0] for recording in recordings]),
+        starts=np.stack([recording.observations[0] for recording in recordings]),
         actions=np.stack([recording.actions for recording in recordings]),
-        truths=np.stack([recording.states[1:] for recording in recordings]),
+        truths=np.stack([recording.observations[1:] for recording in recordings]),
     )
     judged = tuple(probe for probe in probes if probe.asks)
     candidates: list[Candidate] = []

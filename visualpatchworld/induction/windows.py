@@ -1,4 +1,4 @@
-"""Windows: stretches of recordings of one length, and how far a program's rollouts stray in them."""
+"""Windows: stretches of trajectories of one length, and how far a program's rollouts stray in them."""
 
 from __future__ import annotations
 
@@ -15,30 +15,23 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import rollout
-from visualpatchworld.scene.tool.extractor import ToolExtractor
+from visualpatchworld.scene.extractor import ToolExtractor
 from visualpatchworld.trace.episode import Episode
+from visualpatchworld.world.trajectory import Trajectory
 
 
-@dataclass(frozen=True)
-class Recording:
-    """One run of the world: T + 1 states and the T actions between them."""
-
-    states: Float[np.ndarray, "T+1 S"]
-    actions: Float[np.ndarray, "T A"]
+def trajectories_of(episodes: Iterable[Episode]) -> list[Trajectory]:
+    """Episodes without what only a simulator knows."""
+    return [Trajectory(episode.observations, np.asarray(episode.actions, dtype=np.float64)) for episode in episodes]
 
 
-def recordings_of(episodes: Iterable[Episode]) -> list[Recording]:
-    """Episodes without what only a simulator knows; the last row's action has no recorded effect."""
-    return [Recording(episode.states, np.asarray(episode.actions[:-1], dtype=np.float64)) for episode in episodes]
-
-
-def recordings_seen(episodes: Iterable[Episode], tool: ToolExtractor) -> Iterator[Recording]:
+def trajectories_seen(episodes: Iterable[Episode], tool: ToolExtractor) -> Iterator[Trajectory]:
     """Episodes as they look: states are read off the pictures, and the recorded ones are not used."""
     for episode in episodes:
         if episode.frames is None:
             raise BadTrace("The episodes hold no pictures to read; collect them with --pixels.")
         actions = np.asarray(episode.actions, dtype=np.float64)
-        yield Recording(tool.read_episode(episode.frames[:], actions), actions[:-1])
+        yield Trajectory(tool.read_episode(episode.frames[:], actions), actions)
 
 
 @dataclass(frozen=True)
@@ -62,9 +55,9 @@ class Windows:
         return Windows(self.starts[kept], self.actions[kept], self.truths[kept])
 
 
-def cut_windows(recordings: Sequence[Recording], horizon: int, count: int, rng: np.random.Generator) -> Windows:
-    """`count` windows drawn without replacement from all that the recordings hold (all of them when there are fewer)."""
-    places = [(recording, t) for recording in recordings for t in range(len(recording.actions) - horizon + 1)]
+def cut_windows(trajectories: Sequence[Trajectory], horizon: int, count: int, rng: np.random.Generator) -> Windows:
+    """`count` windows drawn without replacement from all that the trajectories hold (all of them when there are fewer)."""
+    places = [(trajectory, t) for trajectory in trajectories for t in range(len(trajectory.actions) - horizon + 1)]
     if not places:
         raise BadTrace(f"No episode has {horizon} steps, which is how far a program is to foresee here; collect longer ones.")
     if len(places) > count:
@@ -72,15 +65,15 @@ def cut_windows(recordings: Sequence[Recording], horizon: int, count: int, rng: 
     return _windows(places, horizon)
 
 
-def window_length(horizon: int, episodes: Sequence[Recording], experiments: Sequence[Recording]) -> int:
+def window_length(horizon: int, episodes: Sequence[Trajectory], experiments: Sequence[Trajectory]) -> int:
     """The horizon, or as long as the experiments where these are longer and episodes have as many steps."""
-    lasting = [max((len(recording.actions) for recording in recordings), default=0) for recordings in (episodes, experiments)]
+    lasting = [max((len(trajectory.actions) for trajectory in trajectories), default=0) for trajectories in (episodes, experiments)]
     return max(horizon, min(lasting))
 
 
-def beginnings(recordings: Sequence[Recording], horizon: int) -> list[Windows]:
-    """The first window of every recording that is long enough."""
-    return [_windows([(recording, 0)], horizon) for recording in recordings if len(recording.actions) >= horizon]
+def beginnings(trajectories: Sequence[Trajectory], horizon: int) -> list[Windows]:
+    """The first window of every trajectory that is long enough."""
+    return [_windows([(trajectory, 0)], horizon) for trajectory in trajectories if len(trajectory.actions) >= horizon]
 
 
 def joined(*parts: Windows) -> Windows:
@@ -92,22 +85,24 @@ def joined(*parts: Windows) -> Windows:
     )
 
 
-def _windows(places: Sequence[tuple[Recording, int]], horizon: int) -> Windows:
+def _windows(places: Sequence[tuple[Trajectory, int]], horizon: int) -> Windows:
     """The windows that begin at these places."""
     return Windows(
-        starts=np.stack([recording.states[t] for recording, t in places]),
-        actions=np.stack([recording.actions[t : t + horizon] for recording, t in places]),
-        truths=np.stack([recording.states[t + 1 : t + horizon + 1] for recording, t in places]),
+        starts=np.stack([trajectory.observations[t] for trajectory, t in places]),
+        actions=np.stack([trajectory.actions[t : t + horizon] for trajectory, t in places]),
+        truths=np.stack([trajectory.observations[t + 1 : t + horizon + 1] for trajectory, t in places]),
     )
 
 
-def split_recordings(recordings: Sequence[Recording], share: float, rng: np.random.Generator) -> tuple[list[Recording], list[Recording]]:
-    """Whole recordings for training and whole recordings for validation, drawn at random; at least one of each."""
-    if len(recordings) < 2:
+def split_trajectories(
+    trajectories: Sequence[Trajectory], share: float, rng: np.random.Generator
+) -> tuple[list[Trajectory], list[Trajectory]]:
+    """Whole trajectories for training and whole trajectories for validation, drawn at random; at least one of each."""
+    if len(trajectories) < 2:
         raise BadTrace("A single episode cannot be fitted to and validated on at once; at least 2 are needed.")
-    order = rng.permutation(len(recordings))
-    kept = max(1, round(share * len(recordings)))
-    return [recordings[i] for i in np.sort(order[kept:])], [recordings[i] for i in np.sort(order[:kept])]
+    order = rng.permutation(len(trajectories))
+    kept = max(1, round(share * len(trajectories)))
+    return [trajectories[i] for i in np.sort(order[kept:])], [trajectories[i] for i in np.sort(order[:kept])]
 
 
 HORIZONS = (1, 5, 8, 12, 25, 50)
@@ -126,22 +121,22 @@ def predict(program: Program, windows: Windows) -> np.ndarray:
 
 
 def errors_by_horizon(
-    program: Program, recordings: Sequence[Recording], domain: Domain, rng: np.random.Generator, horizon: int | None = None
+    program: Program, trajectories: Sequence[Trajectory], domain: Domain, rng: np.random.Generator, horizon: int | None = None
 ) -> ErrorTable:
     """The errors of a program that is run here."""
-    return errors_foreseen(partial(predict, program), recordings, domain, rng, horizon)
+    return errors_foreseen(partial(predict, program), trajectories, domain, rng, horizon)
 
 
 def errors_foreseen(
     foresee: Callable[[Windows], np.ndarray],
-    recordings: Sequence[Recording],
+    trajectories: Sequence[Trajectory],
     domain: Domain,
     rng: np.random.Generator,
     horizon: int | None = None,
 ) -> ErrorTable:
-    """Mean, median and 90th percentile of every quantity, over windows drawn from the recordings; what is not finite counts as infinite."""
+    """Mean, median and 90th percentile of every quantity, over windows drawn from them; what is not finite counts as infinite."""
     longest = horizon or domain.horizon
-    windows = cut_windows(recordings, longest, NUM_WINDOWS, rng)
+    windows = cut_windows(trajectories, longest, NUM_WINDOWS, rng)
     predicted = foresee(windows)
     table: ErrorTable = {}
     for name, quantity in domain.error_metrics.items():

@@ -16,7 +16,7 @@ from visualpatchworld.live.drawing import Drawing, drawing_of
 from visualpatchworld.live.imagination import Imagination
 from visualpatchworld.live.session import HORIZONS, Goal, Session, begun
 from visualpatchworld.live.truth import LoggedTruth, RunningTruth, Truth
-from visualpatchworld.program.dial import dials_of
+from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import Program, load_program, read_program
 from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.read import read_traces
@@ -96,7 +96,7 @@ def _of_domain(
     if traces is not None:
         recorded = read_traces(traces, domain)
         constants = recorded.constants
-        episodes = [Trajectory(episode.states, episode.actions[:-1]) for episode in recorded.episodes if len(episode.actions) > 1]
+        episodes = [Trajectory(episode.observations, episode.actions) for episode in recorded.episodes if len(episode)]
         if not episodes:
             raise BadTrace(f"'{traces}' holds no two rows that follow each other.")
     domain = domain.of(constants)

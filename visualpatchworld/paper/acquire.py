@@ -14,13 +14,12 @@ from visualpatchworld.induction.induce import NUM_WINDOWS, VALIDATION_SHARE
 from visualpatchworld.induction.loss import search_over
 from visualpatchworld.induction.windows import (
     ErrorTable,
-    Recording,
     cut_windows,
     errors_by_horizon,
     joined,
     predict,
-    recordings_of,
-    split_recordings,
+    split_trajectories,
+    trajectories_of,
 )
 from visualpatchworld.laws.form import Form
 from visualpatchworld.paper.evaluation import Condition, planning
@@ -31,6 +30,7 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit, unfitted
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Episode
+from visualpatchworld.world.trajectory import Trajectory
 
 NUM_CHECKS = 10  # tasks of the planning check
 OFFSET = 25
@@ -65,7 +65,7 @@ def acquire(
 ) -> Acquisition:
     """One round. `episodes` are those that may be fitted to; so are the tasks of practice and check drawn from them."""
     rng = np.random.default_rng(seed)
-    train, validation = split_recordings(recordings_of(episodes), VALIDATION_SHARE, rng)
+    train, validation = split_trajectories(trajectories_of(episodes), VALIDATION_SHARE, rng)
     progress("practising")
     attempts = practice(domain, constants, program, episodes, count=tasks, seed=seed)
     surprises = surprising(domain, program, attempts)
@@ -118,7 +118,7 @@ def practice(
         cost=domain.cost,
     )
     meets = next(iter(domain.metrics.values()))
-    attempt = planning(condition, meets, domain.budget_per_offset * OFFSET, seed, [episode.actions[:-1] for episode in episodes])
+    attempt = planning(condition, meets, domain.budget_per_offset * OFFSET, seed, [episode.actions for episode in episodes])
     world = domain.simulator(constants)
     attempts = []
     for task in draw_tasks(episodes, count=count, offset=OFFSET, seed=seed):
@@ -127,13 +127,13 @@ def practice(
     return attempts
 
 
-def surprising(domain: Domain, program: Program, attempts: Sequence[Attempt]) -> list[Recording]:
+def surprising(domain: Domain, program: Program, attempts: Sequence[Attempt]) -> list[Trajectory]:
     """The attempts in which a step came out otherwise than foreseen, by more than the domain's tolerance for one step."""
     found = []
     for attempt in attempts:
         if not len(attempt.actions):
             continue
-        recording = Recording(attempt.states, attempt.actions)
+        recording = Trajectory(attempt.states, attempt.actions)
         steps = cut_windows([recording], 1, len(recording.actions), np.random.default_rng(0))
         predicted = predict(program, steps)
         errors = {name: domain.error_metrics[name](predicted, steps.truths) for name in domain.transition_tolerances}

@@ -145,7 +145,7 @@ def planning(condition: Condition, meets: Metric, budget: int, seed: int, traini
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class EvalConfig:
     """What is to be measured: a method's model in a condition, on tasks drawn from episodes."""
 
     domain: Domain
@@ -203,7 +203,7 @@ class Request:
         def met(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
             return self.meets(state, self.goals.masked(goal, space))
 
-        tasks = draw_far_tasks(episodes, count=self.count, seed=self.seed, met=met, given=self._given)
+        tasks = draw_far_tasks(episodes, count=self.count, seed=self.seed, met=met, given=self._given, moves=self.goals.of == "moving")
         return tuple(replace(task, goal=self.goals.masked(task.goal, space)) for task in tasks)
 
     @property
@@ -212,11 +212,16 @@ class Request:
         if self.goals.given is None:
             return None
         goal = np.array(self.goals.given)
-        whole = np.where(np.isnan(goal), for_tasks(self.episodes)[0].states[0], goal)
+        whole = np.where(np.isnan(goal), for_tasks(self.episodes)[0].observations[0], goal)
         world = self.domain.simulator(self.constants)
         world.reset(seed=0)
         world.set_state(whole)
-        return Row(Episode(-1, goal[None], world.get_engine_state()[None], np.zeros((1, world.action_dim))), 0)
+        return Row(
+            Episode(
+                index=-1, observations=goal[None], engine_states=world.get_engine_state()[None], actions=np.zeros((0, world.action_dim))
+            ),
+            0,
+        )
 
     @property
     def model(self) -> Scorer | None:
@@ -256,14 +261,14 @@ class Request:
         )
 
 
-def measure(folder: Path, request: Request) -> Iterator[Outcome]:
+def measure(folder: Path, request: EvalConfig) -> Iterator[Outcome]:
     """The outcomes of the planned attempts, those that were there already first."""
     cell = request.cell(request.method, request.observe, request.score)
     make_world = lambda: request.domain.simulator(request.constants)  # noqa: E731
     yield from evaluate(folder, cell, request.tasks, make_world, lambda: attempts(request), brief=request.brief)
 
 
-def attempts(request: Request) -> Try:
+def attempts(request: EvalConfig) -> Try:
     """The planned attempts that a request asks for, made ready."""
     if request.fingerprint == NO_PROGRAM:
         return without_program(request.meets)
@@ -276,11 +281,11 @@ def attempts(request: Request) -> Try:
         planner=request.planner,
         cost=request.cost,
     )
-    library = [episode.actions[:-1] for episode in for_fitting(request.episodes)]
+    library = [episode.actions for episode in for_fitting(request.episodes)]
     return planning(condition, request.meets, request.budget, request.seed, library)
 
 
-def measure_floors(folder: Path, request: Request) -> dict[str, Summary]:
+def measure_floors(folder: Path, request: EvalConfig) -> dict[str, Summary]:
     """What resting and acting at random achieve on the same tasks."""
     tries = {"zero": resting(request.meets, request.budget), "random": acting_at_random(request.meets, request.budget, request.seed)}
     floors = {}
@@ -292,7 +297,7 @@ def measure_floors(folder: Path, request: Request) -> dict[str, Summary]:
     return floors
 
 
-def report(request: Request, outcomes: Sequence[Outcome], floors: Mapping[str, Summary]) -> dict[str, Any]:
+def report(request: EvalConfig, outcomes: Sequence[Outcome], floors: Mapping[str, Summary]) -> dict[str, Any]:
     """The fields of `vpw plan --json`."""
     summary = asdict(summarize(outcomes))
     return {
@@ -321,7 +326,7 @@ def report(request: Request, outcomes: Sequence[Outcome], floors: Mapping[str, S
 class Evaluation:
     """What was asked, what came of each task, and the floors."""
 
-    request: Request
+    request: EvalConfig
     outcomes: tuple[Outcome, ...]
     floors: Mapping[str, Summary]
 

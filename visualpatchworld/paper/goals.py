@@ -20,7 +20,7 @@ from visualpatchworld.scene.state import StateSpace
 from visualpatchworld.simulator import Constants
 from visualpatchworld.strict_json import from_json
 
-GoalsOf = Literal["same-episode", "other-episode", "given"]
+GoalsOf = Literal["same-episode", "other-episode", "moving", "given"]
 
 
 class BadGoal(VpwError):
@@ -46,7 +46,12 @@ class Goals:
 
     def told(self, offset: int) -> str:
         """The goals in a few words."""
-        where = {"same-episode": f"goals {offset} ahead", "other-episode": "goals of other episodes", "given": "a given goal"}[self.of]
+        where = {
+            "same-episode": f"goals {offset} ahead",
+            "other-episode": "goals of other episodes",
+            "moving": "goals that go another episode's way",
+            "given": "a given goal",
+        }[self.of]
         radius = "" if self.tolerance == 1.0 else f" met within {self.tolerance:g} of the success radius"
         return where + (f" for {', '.join(self.fields)}" if self.fields else "") + radius
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ class TooFewTasks(VpwError):
 
 def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: int) -> tuple[Task, ...]:
     """`count` tasks whose goals lie `offset` steps after their starts, drawn without replacement and sorted by place."""
-    places = [(episode, t) for episode in episodes for t in range(len(episode) - offset)]
+    places = [(episode, t) for episode in episodes for t in range(episode.num_rows - offset)]
     if len(places) < count:
         raise TooFewTasks(
             f"The episodes hold {len(places)} tasks with a goal {offset} steps ahead, not {count}; "
@@ -45,15 +45,21 @@ def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: in
 MOST_DRAWS = 1000  # for one task, before it is believed that there is none
 
 
-def draw_far_tasks(episodes: Sequence[Episode], *, count: int, seed: int, met: Metric, given: Row | None = None) -> tuple[Task, ...]:
-    """`count` tasks whose goals are rows of other episodes than their starts, or one given row; none is solved at its start."""
+def draw_far_tasks(
+    episodes: Sequence[Episode], *, count: int, seed: int, met: Metric, given: Row | None = None, moves: bool = False
+) -> tuple[Task, ...]:
+    """`count` tasks whose goals are rows of other episodes than their starts, or one given row; none is solved at its start.
+
+    A goal that moves goes on as its episode does.
+    """
     rng = np.random.default_rng(seed)
-    rows = [Row(episode, step) for episode in episodes for step in range(len(episode))]
+    rows = [Row(episode, step) for episode in episodes for step in range(episode.num_rows)]
     tasks: list[Task] = []
     for _ in range(MOST_DRAWS * count):
         start, goal = rows[rng.integers(len(rows))], given or rows[rng.integers(len(rows))]
         if start.episode is not goal.episode and not met(start.state, goal.state):
-            tasks.append(_task(len(tasks), start.episode, start.step, goal=goal))
+            task = _task(len(tasks), start.episode, start.step, goal=goal)
+            tasks.append(replace(task, goal=goal.episode.observations[goal.step :]) if moves else task)
         if len(tasks) == count:
             return tuple(tasks)
     raise TooFewTasks("The episodes hold no start that is of another episode than its goal and does not meet it already.")
@@ -67,7 +73,7 @@ class Row(NamedTuple):
 
     @property
     def state(self) -> np.ndarray:
-        return self.episode.states[self.step]
+        return self.episode.observations[self.step]
 
 
 def _task(number: int, episode: Episode, step: int, *, goal: Row) -> Task:
@@ -77,7 +83,7 @@ def _task(number: int, episode: Episode, step: int, *, goal: Row) -> Task:
         episode=episode.index,
         step=step,
         start_engine_state=episode.engine_states[step],
-        start=episode.states[step],
+        start=episode.observations[step],
         goal_engine_state=goal.episode.engine_states[goal.step],
         goal=goal.state,
         earlier_engine_states=episode.engine_states[earlier],
@@ -89,7 +95,7 @@ def hash_tasks(tasks: Sequence[Task]) -> str:
     """A short fingerprint of starts and goals."""
     digest = hashlib.sha256()
     for task in tasks:
-        digest.update(np.round(np.concatenate([task.start, task.goal]), 6).tobytes())
+        digest.update(np.round(np.concatenate([task.start, task.goal.ravel()]), 6).tobytes())
     return digest.hexdigest()[:12]
 
 

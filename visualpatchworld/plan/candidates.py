@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from visualpatchworld.plan.feedback import Guide, shifted_guide
 from visualpatchworld.world.world import ActionSpace
 
 
@@ -25,6 +26,7 @@ class ReturnPlanner:
     fresh: float = 0.2  # share of candidates that know nothing of earlier ones
     drawn: float = 0.5  # share drawn around the elites' mean; of choices there is no mean
     least_std: float = 0.02  # of a draw, in units of half an action's range
+    feedback: int = 0  # rounds of iLQR that improve the best plan and give it gains; none where actions are choices
 
     def __post_init__(self):
         if not 2 <= self.elites < self.samples or self.horizon < 1 or self.rounds < 1:
@@ -39,7 +41,9 @@ class ReturnPlanner:
 
     @property
     def title(self) -> str:
-        return f"CEM with held actions, {self.samples} x {self.rounds}, {self.horizon} steps ahead, {self.execute} executed"
+        by_feedback = f"iLQR with feedback, {self.feedback} rounds, from " * (self.feedback > 0)
+        search = f"CEM with held actions, {self.samples} x {self.rounds}"
+        return f"{by_feedback}{search}, {self.horizon} steps ahead, {self.execute} executed"
 
 
 class Population(NamedTuple):
@@ -48,6 +52,7 @@ class Population(NamedTuple):
     elites: Float[Array, "E H A"]
     mean: Float[Array, "H A"]
     std: Float[Array, "H A"]
+    guide: Guide | None = None  # the best plan with its gains, where a planner has feedback
 
 
 def to_actions(space: ActionSpace, units: Float[Array, "*B A"]) -> Float[Array, "*B A"]:
@@ -98,7 +103,8 @@ def first_population(planner: ReturnPlanner, space: ActionSpace, key: PRNGKeyArr
 def shifted(planner: ReturnPlanner, population: Population, steps: int) -> Population:
     """The population some steps later: what is left of each sequence, its last action held on; draws are wide again."""
     at = jnp.minimum(jnp.arange(planner.horizon) + steps, planner.horizon - 1)
-    return Population(population.elites[:, at], population.mean[at], jnp.full_like(population.std, 0.5))
+    guide = None if population.guide is None else shifted_guide(population.guide, steps)
+    return Population(population.elites[:, at], population.mean[at], jnp.full_like(population.std, 0.5), guide)
 
 
 def propose(planner: ReturnPlanner, space: ActionSpace, population: Population, key: PRNGKeyArray) -> Float[Array, "K H A"]:
@@ -127,7 +133,7 @@ def refit(
     best = elites[: max(2, planner.elites // 2)]
     mean = 0.9 * best.mean(0) + 0.1 * population.mean
     std = jnp.maximum(0.9 * best.std(0) + 0.1 * population.std, planner.least_std)
-    return Population(elites, mean, std), returns[order[0]]
+    return Population(elites, mean, std, population.guide), returns[order[0]]
 
 
 class Chance(NamedTuple):

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.plan.observer import Observer, Task
+from visualpatchworld.plan.observer import Observer, Task, goal_at
 from visualpatchworld.plan.planner import Planner, Search
 from visualpatchworld.simulator import Simulator
 
@@ -51,7 +51,7 @@ def control(
 ) -> Attempt:
     """Act in `world`, which is at the task's start, until it meets the goal or the budget of steps is spent."""
     states, actions, plans = [world.get_state()], [], []
-    success = solved_at_start = bool(meets(states[0], task.goal))
+    success = solved_at_start = bool(meets(states[0], goal_at(task.goal, 0)))
     observer.begin(task)
     start = np.zeros((planner.horizon, world.action_dim))
     key = jax.random.key(seed)
@@ -68,7 +68,7 @@ def control(
             world.step(action)
             actions.append(action)
             states.append(world.get_state())
-            success = bool(meets(states[-1], task.goal))
+            success = bool(meets(states[-1], goal_at(task.goal, len(actions))))
             if success:
                 break
             observer.watch(world, action, len(executed) - i - 1)
@@ -79,16 +79,16 @@ def control(
 
 def follow(
     world: Simulator,
-    goal: Float[np.ndarray, " S"],
+    goal: Float[np.ndarray, "*T S"],
     meets: Callable[[np.ndarray, np.ndarray], np.ndarray],
     actions: Float[np.ndarray, "T A"],
 ) -> Attempt:
     """Execute given actions until the goal is met: the floors, resting and acting at random."""
-    states, success = [world.get_state()], bool(meets(world.get_state(), goal))
+    states, success = [world.get_state()], bool(meets(world.get_state(), goal_at(goal, 0)))
     solved_at_start, taken = success, 0
     while not success and taken < len(actions):
         world.step(actions[taken])
         taken += 1
         states.append(world.get_state())
-        success = bool(meets(states[-1], goal))
+        success = bool(meets(states[-1], goal_at(goal, taken)))
     return Attempt(success, solved_at_start, np.array(states), actions[:taken], ())

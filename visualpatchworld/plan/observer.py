@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.errors import BadGraph
+from visualpatchworld.errors import BadGraph, VpwError
 from visualpatchworld.plan.scorer import Situation
-from visualpatchworld.scene.tool.extractor import ToolExtractor
+from visualpatchworld.scene.extractor import ToolExtractor
 from visualpatchworld.simulator import Simulator
 
 NUM_FRAMES = 4  # of the last steps, of which velocities are read
@@ -27,9 +27,14 @@ class Task:
     start_engine_state: Float[np.ndarray, " E"]
     start: Float[np.ndarray, " S"]
     goal_engine_state: Float[np.ndarray, " E"]
-    goal: Float[np.ndarray, " S"]  # what is not a number does not matter
+    goal: Float[np.ndarray, "*T S"]  # one for all time, or one for each step if it moves; what is not a number does not matter
     earlier_engine_states: Float[np.ndarray, "B E"]  # the steps before the start, for whoever has to see motion
     earlier_actions: Float[np.ndarray, "B A"]  # the action taken in each of them
+
+
+def goal_at(goal: Float[np.ndarray, "*T S"], step: int) -> Float[np.ndarray, " S"]:
+    """The goal after so many steps; one that moves rests where its way ends."""
+    return goal if goal.ndim == 1 else goal[min(step, len(goal) - 1)]
 
 
 class Observer(ABC):
@@ -52,13 +57,14 @@ class Oracle(Observer):
     """Is told the simulator's own state, and the goal's."""
 
     def begin(self, task: Task) -> None:
-        self._goal = task.goal
+        self._goal, self._steps = task.goal, 0
 
     def watch(self, world: Simulator, action: Float[np.ndarray, " A"], steps_to_plan: int) -> None:
-        pass
+        self._steps += 1
 
     def situation(self, world: Simulator) -> Situation:
-        return Situation(world.get_state(), self._goal, world.get_engine_state())
+        ahead = self._goal if self._goal.ndim == 1 else self._goal[min(self._steps + 1, len(self._goal) - 1) :]
+        return Situation(world.get_state(), ahead, world.get_engine_state())
 
 
 class Pixels(Observer):
@@ -74,6 +80,8 @@ class Pixels(Observer):
         self._extractor, self._stage = extractor, stage
 
     def begin(self, task: Task) -> None:
+        if task.goal.ndim > 1:
+            raise VpwError("A goal that moves cannot be seen in one picture; observe by the oracle.")
         goal = self._drawn(task.goal_engine_state)
         earlier = list(zip(task.earlier_engine_states, task.earlier_actions, strict=True))[1 - NUM_FRAMES :]
         self._frames = deque((self._drawn(state) for state, _ in earlier), maxlen=NUM_FRAMES)

@@ -16,11 +16,14 @@ from visualpatchworld.plan.candidates import (
     first_population,
     propose,
     refit,
+    rest_units,
     shifted,
     tail_of,
     to_actions,
     with_tail,
 )
+from visualpatchworld.plan.feedback import Guide, first_guide, guided, improved
+from visualpatchworld.plan.world_copies import Live
 from visualpatchworld.program.env import Imagined
 from visualpatchworld.world.world import ActionSpace, World
 
@@ -31,6 +34,21 @@ class Plan(NamedTuple):
     actions: Float[Array, "H A"]
     expected: Float[Array, ""]
     population: Population
+    guide: Guide | None = None  # answers to what goes otherwise than planned, where the planner has feedback
+
+
+def begun(planner: ReturnPlanner, space: ActionSpace, world: Imagined, state: Float[Array, " S"], key: PRNGKeyArray) -> Population:
+    """What the first search of an episode begins with."""
+    population = first_population(planner, space, key)
+    if not planner.feedback:
+        return population
+    rest = jnp.asarray(rest_units(space), jnp.float32)
+    return population._replace(guide=first_guide(world, planner.horizon, lambda units: to_actions(space, units), rest, state))
+
+
+def action_of(plan: Plan, space: ActionSpace, at: Any, state: Float[Array, " S"]) -> Float[Array, " A"]:
+    """The action of a plan's step in the state that the world is in by then."""
+    return plan.actions[at] if plan.guide is None else to_actions(space, guided(plan.guide, at, state))
 
 
 def returns(world: Imagined, state: Float[Array, " S"], actions: Float[Array, "K H A"], remaining: Int[Array, ""]) -> Float[Array, " K"]:
@@ -83,7 +101,19 @@ def search(
         return refit(planner, population, candidates, returns(world, state, actions, counted))
 
     population, best = jax.lax.scan(advance, population, jax.random.split(key, planner.rounds))
-    return Plan(to_actions(space, population.elites[0]), best[-1], population)
+    if population.guide is None:
+        return Plan(to_actions(space, population.elites[0]), best[-1], population)
+    guide, earned = improved(
+        world,
+        lambda units: to_actions(space, units),
+        planner.feedback,
+        state,
+        population.guide,
+        population.elites[:1],
+        jnp.minimum(remaining, reach),
+    )
+    population = population._replace(elites=population.elites.at[-1].set(guide.units), guide=guide)
+    return Plan(to_actions(space, guide.units), earned, population, guide)
 
 
 Search = Callable[[Float[np.ndarray, " S"], Population, int, PRNGKeyArray], Plan]
@@ -95,7 +125,7 @@ def compiled_search(planner: ReturnPlanner, space: ActionSpace, world: Imagined)
     return lambda state, population, remaining, key: run(jnp.asarray(state, jnp.float32), population, jnp.asarray(remaining), key)
 
 
-def search_in_world(planner: ReturnPlanner, space: ActionSpace, world: World) -> Search:
+def search_in_world(planner: ReturnPlanner, space: ActionSpace, world: World, live: Live) -> Search:
     """The same search with the true world in place of a program: every candidate is lived through from a snapshot. Slow by its nature."""
 
     @jax.jit
@@ -110,23 +140,12 @@ def search_in_world(planner: ReturnPlanner, space: ActionSpace, world: World) ->
         here, best = world.snapshot(), jnp.asarray(-jnp.inf)
         for round_key in jax.random.split(key, planner.rounds):
             candidates, actions = suggest(population, round_key)
-            earned = [_lived(world, here, sequence, remaining) for sequence in np.asarray(actions, dtype=float)]
+            earned = live(here, np.asarray(actions, dtype=float), remaining)
             population, best = sort(population, candidates, jnp.asarray(earned, jnp.float32))
         world.restore(here)
         return Plan(to_actions(space, population.elites[0]), best, population)
 
     return run
-
-
-def _lived(world: World, here: Any, actions: Float[np.ndarray, "H A"], remaining: int) -> float:
-    world.restore(here)
-    earned = 0.0
-    for action in actions[:remaining]:
-        outcome = world.step(action)
-        earned += outcome.reward
-        if outcome.terminated or outcome.truncated:
-            break
-    return earned
 
 
 def imagined_return(
@@ -139,8 +158,9 @@ def imagined_return(
     """A compiled function from a start, a horizon (at most the planner's) and a key to the return of a planned episode, all imagined."""
     plans = -(-steps // planner.execute)
 
-    def live(carry: Any, action: Float[Array, " A"]) -> tuple[Any, None]:
+    def live(plan: Plan, carry: Any, at: Int[Array, ""]) -> tuple[Any, None]:
         state, alive, inside, worst, earned = carry
+        action = action_of(plan, space, at, state)
         after = world.step(state, action)
         reward = world.reward(state, action, after)
         worst = jnp.minimum(worst, reward)
@@ -149,17 +169,20 @@ def imagined_return(
         earned = earned + jnp.where(alive, jnp.where(inside, reward, worst), 0.0)
         return (jnp.where(alive, after, state), alive & ~world.terminated(after), inside, worst, earned), None
 
-    def advance(horizon: Int[Array, ""], carry: Any, key: PRNGKeyArray) -> tuple[Any, None]:
-        life, population = carry
-        plan = search(planner, space, world, life[0], population, jnp.asarray(1 << 20), key, horizon)
-        life = jax.lax.scan(live, life, plan.actions[: planner.execute])[0]
-        return (life, shifted(planner, plan.population, planner.execute)), None
+    def advance(horizon: Int[Array, ""], keys: Any, carry: Any) -> Any:
+        number, life, population = carry
+        plan = search(planner, space, world, life[0], population, jnp.asarray(1 << 20), keys[number], horizon)
+        life = jax.lax.scan(lambda life, at: live(plan, life, at), life, jnp.arange(planner.execute))[0]
+        return number + 1, life, shifted(planner, plan.population, planner.execute)
 
     @jax.jit
     def run(state: Float[Array, " S"], horizon: Int[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
         first, *keys = jax.random.split(key, plans + 1)
         life = (state, jnp.asarray(True), jnp.asarray(True), jnp.asarray(0.0, jnp.float32), jnp.asarray(0.0, jnp.float32))
-        begin = (life, first_population(planner, space, first))
-        return jax.lax.scan(lambda carry, k: advance(horizon, carry, k), begin, jnp.stack(keys))[0][0][4]
+        begin = (jnp.asarray(0), life, begun(planner, space, world, state, first))
+        going = jnp.stack(keys)
+        # Nothing is searched for after an end.
+        last = jax.lax.while_loop(lambda carry: (carry[0] < plans) & carry[1][1], lambda carry: advance(horizon, going, carry), begin)
+        return last[1][4]
 
     return run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,9 +14,10 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.plan.candidates import ReturnPlanner, first_population, rest_units, shifted, to_actions
-from visualpatchworld.plan.return_search import Search, compiled_search, imagined_return, search_in_world
+from visualpatchworld.plan.candidates import ReturnPlanner, rest_units, shifted, to_actions
+from visualpatchworld.plan.return_search import Search, action_of, begun, compiled_search, imagined_return, search_in_world
 from visualpatchworld.plan.track import tracker
+from visualpatchworld.plan.world_copies import living_in, living_in_copies
 from visualpatchworld.program.env import Imagined, imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import record
@@ -27,6 +29,10 @@ HORIZONS = (20, 35, 60, 100, 200)  # steps ahead, tried in imagination
 IMAGINED_STEPS = 300  # of an imagined episode
 IMAGINED_STARTS = 5  # a horizon that reaches the reward from some starts may miss it from others
 IN_IMAGINATION = ReturnPlanner(horizon=20, samples=128, rounds=4, elites=16, execute=5)
+WITH_FEEDBACK = ReturnPlanner(horizon=60, samples=64, rounds=2, elites=12, execute=2, feedback=3)
+WORTH_FEEDBACK = 0.05  # of imagined returns: with less gain than this, actions without feedback do as well
+EARNEST_STARTS = 3  # for a planner as it is to act, in imagination
+CLEARLY = 0.5  # of imagined returns: a gain that more candidates could not bring
 SHORT_HORIZON = 60  # horizons up to this share one compiled function, and longer ones another
 WORTH_LONGER = 0.01  # of the spread of imagined returns: less gain than this is not worth a longer horizon
 FIRST_SEARCHES = 4
@@ -50,7 +56,8 @@ class ReturnEvaluation:
     planner: ReturnPlanner
     seconds_per_step: tuple[float, ...]
     env_steps: int
-    true_world_returns: tuple[float, ...] = ()  # the same planner with the world itself in place of the program
+    true_world_returns: tuple[float, ...] = ()  # the same planner with the world itself in place of the program, on the first starts
+    no_true_world: str = ""  # why there are none
 
     @property
     def report(self) -> dict[str, Any]:
@@ -67,56 +74,84 @@ class ReturnEvaluation:
             "returns": list(self.returns),
         }
         if self.true_world_returns:
-            rows |= {"true_world_return": float(np.mean(self.true_world_returns)), "true_world_n": len(self.true_world_returns)}
+            count = len(self.true_world_returns)
+            rows |= {"true_world_return": float(np.mean(self.true_world_returns)), "true_world_n": count}
+            rows |= {"same_starts_return": float(np.mean(self.returns[:count])), "true_world_returns": list(self.true_world_returns)}
+            if self.planner.feedback:
+                rows["true_world_planner"] = replace(self.planner, feedback=0).title
+        elif self.no_true_world:
+            rows["true_world_why"] = self.no_true_world
         return rows
 
 
 def evaluate_return(
     world: Any,
-    program: Program,
+    program: Program | Imagined,
     planner: ReturnPlanner | None = None,
     *,
     episodes: int = 20,
     seed: int = 0,
+    seconds: float | None = None,
     true_world_episodes: int = 0,
     true_world_seconds: float | None = None,
+    true_world_workers: int = 1,
     on_episode: Callable[[int, float], None] = lambda number, earned: None,
+    on_true_episode: Callable[[int, float], None] = lambda number, earned: None,
 ) -> ReturnEvaluation:
     """Plan so many episodes of a world with a program's reward and end; without a planner, one is chosen in imagination.
 
-    The world is anything that `open_world` takes. Where it can be copied, up to `true_world_episodes` are planned in copies of it, too;
-    with `true_world_seconds` only as many as are likely to fit into that time, since every candidate has to be lived through.
+    With `seconds` no episode but the first is begun after that time. The world is anything that `open_world` takes.
+
+    Where it can be copied, up to `true_world_episodes` are planned in copies of it, too, from the same starts and with the same draws; with
+    `true_world_seconds` only as many as are likely to fit into that time, since every candidate has to be lived through. With
+    `true_world_workers` a world that was given by name is copied into so many processes.
 
     Example: `vpw.evaluate_return("CartPole-v1", program, episodes=5).report["return_mean"]`
     """
+    name = world if isinstance(world, str) else None
     world = open_world(world)
     if not {"reset", "reward"} <= world.powers:
         raise CannotPlan(f"{world.name} can not be planned in for a return: it must be one that runs and gives rewards.")
-    imagined = imagine(program)
+    imagined = program if isinstance(program, Imagined) else imagine(program)
     if not imagined.has_reward:
         raise CannotPlan("The program defines no reward(state, action, next_state), so there is nothing to plan for.")
     seeds = [int(one) for one in np.random.default_rng(seed).integers(2**31, size=episodes)]
+    began = time.perf_counter()
     planner = planner or choose_planner(world, imagined, seeds)
     before = world.env_steps
     control = Controller(world, imagined, planner, compiled_search(planner, world.action_space, imagined), seed)
     control.warm_up(world.reset(seeds[0]))
     earned = []
     for number, one in enumerate(seeds):
+        if earned and seconds is not None and time.perf_counter() - began > seconds:
+            break
         earned.append(_earned(control.episode(one)))
         on_episode(number, earned[-1])
+    seeds = seeds[: len(earned)]
     used = world.env_steps - before
     rng = np.random.default_rng(seed)
     rest = np.asarray(to_actions(world.action_space, jnp.asarray(rest_units(world.action_space))), dtype=float)
     random = [_earned(lived(world, one, lambda *_: world.action_space.sample(rng))) for one in seeds]
     zero = [_earned(lived(world, one, lambda *_: rest)) for one in seeds]
-    true = []
-    if true_world_episodes and "snapshot" in world.powers:
-        truth = Controller(world, imagined, planner, search_in_world(planner, world.action_space, world), seed)
+    found = ReturnEvaluation(tuple(earned), tuple(random), tuple(zero), planner, tuple(control.seconds), used)
+    if not true_world_episodes:
+        return found
+    if "snapshot" not in world.powers:
+        return replace(found, no_true_world="the world can not be copied")
+    bare = replace(planner, feedback=0)  # a world has no slopes
+    apart = name is not None and true_world_workers > 1
+    with living_in_copies(name, true_world_workers) if apart and name else nullcontext(living_in(world)) as live:
+        truth = Controller(world, imagined, bare, search_in_world(bare, world.action_space, world, live), seed)
         if true_world_seconds is not None:
-            plans = FIRST_SEARCHES + used / episodes / planner.execute
-            true_world_episodes = min(true_world_episodes, int(true_world_seconds / (plans * truth.seconds_of_a_plan(seeds[0]))))
-        true = [_earned(truth.episode(one)) for one in seeds[:true_world_episodes]]
-    return ReturnEvaluation(tuple(earned), tuple(random), tuple(zero), planner, tuple(control.seconds), used, tuple(true))
+            needed = truth.seconds_of_a_plan(seeds[0]) * (FIRST_SEARCHES + used / len(seeds) / bare.execute)
+            true_world_episodes = min(true_world_episodes, int(true_world_seconds / needed))
+            if not true_world_episodes:
+                return replace(found, no_true_world=f"one episode would take about {needed:.0f} s")
+        true = []
+        for number, one in enumerate(seeds[:true_world_episodes]):
+            true.append(_earned(truth.episode(one)))
+            on_true_episode(number, true[-1])
+    return replace(found, true_world_returns=tuple(true))
 
 
 class Controller:
@@ -126,29 +161,34 @@ class Controller:
         self.world, self.imagined, self.planner, self.search = world, imagined, planner, search
         self.seconds: list[float] = []
         self._track = tracker(imagined)
-        self._first = jax.jit(lambda key: first_population(planner, world.action_space, key))
+        self._first = jax.jit(lambda state, key: begun(planner, world.action_space, imagined, jnp.asarray(state, jnp.float32), key))
+        self._act = jax.jit(lambda plan, at, state: action_of(plan, world.action_space, at, jnp.asarray(state, jnp.float32)))
         self._shift = jax.jit(lambda population: shifted(planner, population, planner.execute))
         self._key = jax.random.key(seed)
 
     def warm_up(self, observation: Float[np.ndarray, " O"]) -> None:
         """Compile everything, so that the time of a step is the time of a step."""
         state = self._track.first(observation)
-        plan = self.search(state, self._first(self._key), 1, self._key)
+        plan = self.search(state, self._first(state, self._key), 1, self._key)
         self._shift(plan.population)
-        self._track.next(state, np.asarray(plan.actions[0]), observation)
+        self._track.next(state, np.asarray(self._act(plan, 0, state)), observation)
 
     def seconds_of_a_plan(self, seed: int) -> float:
         """How long one search takes, after one that compiles."""
         state = self._track.first(self.world.reset(seed))
         for _ in range(2):
             began = time.perf_counter()
-            self.search(state, self._first(self._key), UNLIMITED, self._key)
+            self.search(state, self._first(state, self._key), UNLIMITED, self._key)
         return time.perf_counter() - began
 
     def episode(self, seed: int, most: int | None = None, late: Callable[[], bool] = lambda: False) -> Trajectory:
         """One episode, or the first so many steps of it, or what of it comes before it is late."""
-        self._key, key = jax.random.split(self._key)
-        population, plan, state, acted, age = self._first(key), None, None, None, 0
+        return lived(self.world, seed, self.policy(late), most)
+
+    def policy(self, late: Callable[[], bool] = lambda: False) -> Policy:
+        """How one episode is acted in, from its first observation on."""
+        self._key, first = jax.random.split(self._key)
+        population, plan, state, acted, age = None, None, None, None, 0
 
         def act(observation: Float[np.ndarray, " O"], remaining: int) -> Float[np.ndarray, " A"] | None:
             nonlocal population, plan, state, acted, age
@@ -156,18 +196,20 @@ class Controller:
                 return None
             began = time.perf_counter()
             state = self._track.first(observation) if state is None else self._track.next(state, acted, observation)
+            if population is None:
+                population = self._first(state, first)
             if plan is None or age == self.planner.execute:
                 self._key, key = jax.random.split(self._key)
                 # The first plan has nothing to begin with, so it is searched for several times over.
                 for again in jax.random.split(key, FIRST_SEARCHES if plan is None else 1):
-                    found = self.search(state, population, remaining, again)
-                    population = found.population
-                plan, age, population = np.asarray(found.actions), 0, self._shift(population)
-            acted, age = np.asarray(plan[age], dtype=float), age + 1
+                    plan = self.search(state, population, remaining, again)
+                    population = plan.population
+                age, population = 0, self._shift(population)
+            acted, age = np.asarray(self._act(plan, age, state), dtype=float), age + 1
             self.seconds.append(time.perf_counter() - began)
             return acted
 
-        return lived(self.world, seed, act, most)
+        return act
 
 
 def rehearse(
@@ -196,23 +238,40 @@ def _earned(trajectory: Trajectory) -> float:
 
 
 def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base: ReturnPlanner | None = None) -> ReturnPlanner:
-    """The planner whose horizon earns most in imagination from the world's own starts; the shortest where several do as well.
-
-    Not a step of the world is taken for it. One compiled function serves several horizons: a shorter one just earns nothing after its end.
+    """The planner that earns most in imagination from the world's own starts: with the shortest horizon of those that do as well, and with
+    feedback where that is worth it. Not a step of the world is taken for it.
     """
     limit = world.time_limit or NO_LIMIT
     horizons = [horizon for horizon in HORIZONS if horizon <= limit] or [limit]
     base = base or ReturnPlanner(horizon=horizons[-1])
     starts = [imagined.read(jnp.asarray(world.reset(seed), jnp.float32)) for seed in seeds[:IMAGINED_STARTS]]
-    known: dict[int, float] = {}
+    steps = min(limit, IMAGINED_STEPS)
+    known: dict[int, Any] = {}
+    # One compiled function serves several horizons: a shorter one just earns nothing after its end.
     for group in ([h for h in horizons if h <= SHORT_HORIZON], [h for h in horizons if h > SHORT_HORIZON]):
-        if not group:
-            continue
-        trial = replace(IN_IMAGINATION, horizon=group[-1], execute=min(IN_IMAGINATION.execute, group[-1]))
-        run = imagined_return(trial, world.action_space, imagined, steps=min(limit, IMAGINED_STEPS))
-        earned = {h: float(np.mean([run(start, jnp.asarray(h), jax.random.key(i)) for i, start in enumerate(starts)])) for h in group}
-        known |= {h: value for h, value in earned.items() if np.isfinite(value)}
+        if group:
+            trial = replace(IN_IMAGINATION, horizon=group[-1], execute=min(IN_IMAGINATION.execute, group[-1]))
+            run = imagined_return(trial, world.action_space, imagined, steps=steps)
+            earned = {h: np.array([run(start, jnp.asarray(h), jax.random.key(i)) for i, start in enumerate(starts)]) for h in group}
+            known |= {h: values for h, values in earned.items() if np.isfinite(values).all()}
     if not known:
         return replace(base, horizon=horizons[0])
-    enough = max(known.values()) - WORTH_LONGER * max(abs(max(known.values())), max(known.values()) - min(known.values()))
-    return replace(base, horizon=min(h for h, value in known.items() if value >= enough))
+    means = {h: values.mean() for h, values in known.items()}
+    best, spread = max(means.values()), max(means.values()) - min(means.values())
+    horizon = min(h for h, value in means.items() if value >= best - WORTH_LONGER * max(abs(best), spread))
+    bare = replace(base, horizon=horizon)
+    if world.action_space.kind == "discrete" or limit < WITH_FEEDBACK.execute:
+        return bare
+
+    def in_earnest(planner: ReturnPlanner) -> float:
+        run = imagined_return(planner, world.action_space, imagined, steps=steps)
+        own = jnp.asarray(planner.horizon)
+        return float(np.mean([run(start, own, jax.random.key(i)) for i, start in enumerate(starts[:EARNEST_STARTS])]))
+
+    feedback = replace(WITH_FEEDBACK, horizon=min(limit, max(horizon, WITH_FEEDBACK.horizon)))
+    found, without = in_earnest(feedback), float(known[horizon][:EARNEST_STARTS].mean())
+    # Fewer candidates and plans than in earnest do for horizons, but against another kind of planner only where the gain is clear.
+    if found > without + CLEARLY * abs(without):
+        return feedback
+    worth_it = found > without + WORTH_FEEDBACK * abs(without) and found > (best := in_earnest(bare)) + WORTH_FEEDBACK * abs(best)
+    return feedback if worth_it else bare

@@ -51,14 +51,15 @@ def first_rounds(sampler: Sampler, start: Float[Array, "H A"]) -> Round:
 def fine_rounds(sampler: Sampler, coarse: Round, start: Float[Array, "H A"], start_cost: Float[Array, ""] | float) -> Round:
     """What the rounds with actions held hand to those without: every restart goes on around its best plan.
 
-    The first one goes on around what is left of the plan before, whose actions were not held, where there is one.
+    The first one goes on around what is left of the plan before, whose actions were not held, where there is one. Every second one draws
+    twice as widely: a motion that is missing lies farther away than one that is not yet right.
     """
     best = held(sampler, coarse.best)
     first = (jnp.arange(sampler.restarts) == 0) & (start != 0).any()
     better = first & (start_cost < coarse.best_cost)
     return Round(
         mean=jnp.where(first[:, None, None], start, best),
-        std=jnp.full_like(best, sampler.fine_std),
+        std=jnp.full_like(best, sampler.fine_std) * (1 + jnp.arange(sampler.restarts) % 2)[:, None, None],
         best=jnp.where(better[:, None, None], start, best),
         best_cost=jnp.where(better, start_cost, coarse.best_cost),
         kept=held(sampler, coarse.kept),

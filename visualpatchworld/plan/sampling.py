@@ -59,7 +59,7 @@ class Sampler(Planner):
             return scaled
         # Held actions come near a goal and seldom meet it closely: each moves the world for several steps. The oftener a plan is made, the
         # better it is refined.
-        return replace(scaled, replan_every=min(self.replan_every, self.hold), fine_iterations=self.fine_iterations or self.iterations)
+        return replace(scaled, replan_every=min(self.replan_every, self.hold), fine_iterations=self.fine_iterations or 2 * self.iterations)
 
     @property
     def unheld(self) -> Self:

@@ -88,7 +88,7 @@ def _of_domain(domain: Domain, traces: Path | None, episodes: int, seed: int, pi
         simulator.set_state(state)
         return np.asarray(simulator.draw())
 
-    runs = tuple(Trajectory(episode.states, episode.actions[:-1]) for episode in seen)
+    runs = tuple(Trajectory(episode.observations, episode.actions) for episode in seen)
     periods = tuple(field.period for field in space)
     return Truth(domain.name, space.names, periods, None, runs, draw if pictures else None)
 

@@ -198,15 +198,15 @@ def error_charts(induction: InductionRecord) -> list[Markup]:
 
 def stretch(program: Program, traces: Traces, domain: Domain) -> Stretch:
     """The stretch of the test episodes in which most happens, foreseen in the sandbox."""
-    places = [(episode, step) for episode in for_tasks(traces.episodes) for step in range(len(episode) - domain.horizon)]
+    places = [(episode, step) for episode in for_tasks(traces.episodes) for step in range(episode.num_rows - domain.horizon)]
     if not places:
         raise NoRun(f"No test episode has {domain.horizon} steps to foresee.")
-    spread = np.concatenate([episode.states for episode, _ in places[:: domain.horizon]]).std(axis=0)
+    spread = np.concatenate([episode.observations for episode, _ in places[:: domain.horizon]]).std(axis=0)
     episode, step = max(places, key=lambda place: _motion(*place, domain, spread))
     actions = episode.actions[step : step + domain.horizon]
     with Sandbox(program, domain.scene.state_space.names, domain.layout.action.width) as running:
-        ahead = running.rollouts(episode.states[step], actions[None])[0]
-    truth = episode.states[step : step + domain.horizon + 1]
+        ahead = running.rollouts(episode.observations[step], actions[None])[0]
+    truth = episode.observations[step : step + domain.horizon + 1]
     return Stretch(episode.index, step, truth, np.concatenate([truth[:1], ahead]))
 
 
@@ -229,6 +229,6 @@ def stretch_charts(found: Stretch, domain: Domain) -> list[Markup]:
 
 def _motion(episode: Episode, step: int, domain: Domain, spread: Float[np.ndarray, " S"]) -> float:
     """How far the state travels from here, each number in units of how far it spreads."""
-    states = episode.states[step : step + domain.horizon + 1]
+    states = episode.observations[step : step + domain.horizon + 1]
     moves = np.abs(domain.scene.state_space.difference(states[1:], states[:-1])).sum(axis=0)
     return float((moves / np.where(spread > 0, spread, np.inf)).sum())

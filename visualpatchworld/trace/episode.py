@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, UInt8
@@ -13,6 +14,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.extras import h5py
 from visualpatchworld.simulator import Constants, Simulator
+from visualpatchworld.world.trajectory import Trajectory
 
 
 @dataclass(frozen=True)
@@ -37,22 +39,21 @@ class FramesInFile:
             raise BadTrace(f"'{self.path}': the pictures of rows {rows} can not be read; the file is damaged.") from error
 
 
-@dataclass(frozen=True)
-class Episode:
-    """One episode; row t holds the state before action t, and the last row's action has no recorded effect."""
+@dataclass(frozen=True, kw_only=True)
+class Episode(Trajectory):
+    """A trajectory of a simulator, whose observations are states, with the engine states that only the simulator knows."""
 
     index: int
-    states: Float[np.ndarray, "T S"]
-    engine_states: Float[np.ndarray, "T E"]
-    actions: Float[np.ndarray, "T A"]
-    frames: UInt8[np.ndarray, "T 224 224 3"] | FramesInFile | None = None
+    engine_states: Float[np.ndarray, "T+1 E"]
 
-    def __len__(self) -> int:
-        return len(self.states)
+    @property
+    def num_rows(self) -> int:
+        """How many rows of a file it takes: one more than it has steps."""
+        return len(self.observations)
 
     def __repr__(self) -> str:
         pictures = "" if self.frames is None else ", with pictures"
-        return f"<Episode {self.index}: {len(self)} rows{pictures}>"
+        return f"<Episode {self.index}: {self.num_rows} rows{pictures}>"
 
 
 @dataclass(frozen=True)
@@ -72,29 +73,26 @@ class Traces:
 
     @property
     def num_rows(self) -> int:
-        return sum(len(episode) for episode in self.episodes)
+        return sum(episode.num_rows for episode in self.episodes)
 
     def locate(self, row: int) -> tuple[Episode, int]:
         """The episode and the step within it that a row of the file is."""
         if not 0 <= row < self.num_rows:
             raise BadTrace(f"'{self.path or self.domain}' has the rows 0 to {self.num_rows - 1}, not {row}.")
-        ends = np.cumsum([len(episode) for episode in self.episodes])
+        ends = np.cumsum([episode.num_rows for episode in self.episodes])
         position = int(np.searchsorted(ends, row, side="right"))
         episode = self.episodes[position]
-        return episode, row - int(ends[position]) + len(episode)
+        return episode, row - int(ends[position]) + episode.num_rows
 
 
-Run = tuple[Float[np.ndarray, "T+1 S"], Float[np.ndarray, "T A"]]
-
-
-def episodes_of_arrays(domain: Domain, constants: Constants, runs: Iterable[Run]) -> Traces:
+def episodes_of_arrays(domain: Domain, constants: Constants, runs: Iterable[tuple[Any, Any]]) -> Traces:
     """Episodes of runs, each the states and the actions between them; engine states are those of a simulator placed in each state."""
     simulator = domain.simulator(constants)
     simulator.reset(seed=0)
     return Traces(None, domain.name, constants, tuple(_episode(domain, simulator, i, run) for i, run in enumerate(runs)))
 
 
-def _episode(domain: Domain, simulator: Simulator, index: int, run: Run) -> Episode:
+def _episode(domain: Domain, simulator: Simulator, index: int, run: tuple[Any, Any]) -> Episode:
     states, actions = (np.asarray(values, dtype=np.float64) for values in run)
     wanted = (len(states), len(domain.scene.state_space)), (len(states) - 1, domain.layout.action.width)
     if (states.shape, actions.shape) != wanted:
@@ -108,8 +106,7 @@ def _episode(domain: Domain, simulator: Simulator, index: int, run: Run) -> Epis
     for state in states:
         simulator.set_state(state)
         engine_states.append(simulator.get_engine_state())
-    # The last row's action has no recorded effect.
-    return Episode(index, states, np.array(engine_states), np.vstack([actions, np.zeros(actions.shape[1])]))
+    return Episode(index=index, observations=states, engine_states=np.array(engine_states), actions=actions)
 
 
 TEST_SHARE = 0.2
@@ -159,6 +156,7 @@ def record(domain: Domain, simulator: Simulator, index: int, seed: np.random.See
         if chosen is None:
             break
         simulator.step(action)
-    return Episode(
-        index, np.array(states), np.array(engine_states), np.array(actions, dtype=np.float64), np.array(frames) if pixels else None
-    )
+    # Nothing is recorded of what follows the last action.
+    done = np.array(actions[:-1], dtype=np.float64).reshape(-1, simulator.action_dim)
+    shown = np.array(frames) if pixels else None
+    return Episode(index=index, observations=np.array(states), engine_states=np.array(engine_states), actions=done, frames=shown)

@@ -172,11 +172,11 @@ def _read(file: h5py.File, path: Path, domain: Domain) -> Traces:
     frames = _has_frames(file, path, len(actions))
     episodes = tuple(
         Episode(
-            i,
-            states[start:end],
-            engine_states[start:end],
-            actions[start:end],
-            FramesInFile(path, PIXELS, int(start), int(end - start)) if frames else None,
+            index=i,
+            observations=states[start:end],
+            engine_states=engine_states[start:end],
+            actions=actions[start : end - 1],
+            frames=FramesInFile(path, PIXELS, int(start), int(end - start)) if frames else None,
         )
         for i, (start, end) in enumerate(zip(ends - lengths, ends, strict=True))
     )

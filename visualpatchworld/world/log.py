@@ -17,21 +17,10 @@ MOST_CHOICES = 32  # more whole numbers than this are no choices but a quantity
 
 
 @dataclass(frozen=True)
-class Episode:
-    """One recorded episode as it was found: rows may be missing (NaN), and nothing has been checked."""
-
-    observations: Float[np.ndarray, "T+1 O"]
-    actions: Float[np.ndarray, "T A"]
-    rewards: Float[np.ndarray, " T"] | None = None
-    terminated: bool = False
-    held_out: bool = False
-
-
-@dataclass(frozen=True)
 class Recording:
-    """All that a file says: its episodes, its names where it has some, and the time between rows where it is told."""
+    """All that a file says: episodes as they were found (rows may be missing, as NaN), names, and the time between rows."""
 
-    episodes: tuple[Episode, ...]
+    episodes: tuple[Trajectory, ...]
     names: tuple[str, ...] = ()
     action_names: tuple[str, ...] = ()
     dt: float | None = None
@@ -88,7 +77,7 @@ class LogWorld(World):
         wide = tuple(f"{name}{when}" for when in ("", "_next", "_last") for name in names)
         marked = [*((piece, False) for piece in self._learned), *((piece, True) for piece in self._held_out)]
         episodes = tuple(
-            Episode(p.observations[1:-1], neighbours(p.actions), None if p.rewards is None else p.rewards[1:-1], False, held_out)
+            Trajectory(p.observations[1:-1], neighbours(p.actions), None if p.rewards is None else p.rewards[1:-1], False, held_out)
             for p, held_out in marked
             if len(p) >= 3
         )
@@ -100,11 +89,9 @@ def neighbours(actions: Float[np.ndarray, "T A"]) -> Float[np.ndarray, "T-2 3A"]
     return np.concatenate([actions[1:-1], actions[2:], actions[:-2]], axis=1)
 
 
-def _pieces(episode: Episode) -> list[Trajectory]:
+def _pieces(episode: Trajectory) -> list[Trajectory]:
     """The trajectories between gaps; a row that is not finite, or that a simulation blew up to, belongs to none of them."""
     observations, actions = episode.observations, episode.actions
-    if len(observations) != len(actions) + 1:
-        raise BadTrace(f"An episode has {len(actions)} actions and {len(observations)} observations, where it should have one more.")
     seen: np.ndarray = np.all(np.abs(observations) < BLOWN_UP, axis=1)
     usable = seen[:-1] & seen[1:] & np.isfinite(actions).all(axis=1)
     rewards = episode.rewards

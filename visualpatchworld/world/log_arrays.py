@@ -12,7 +12,8 @@ import numpy as np
 
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.world.flat import identifier
-from visualpatchworld.world.log import Episode, Recording
+from visualpatchworld.world.log import Recording
+from visualpatchworld.world.trajectory import Trajectory
 
 _ALIASES = {
     "observations": ("observations", "states", "obs", "observation", "state"),
@@ -90,7 +91,7 @@ def _columns(values: np.ndarray | None, rows: int) -> np.ndarray:
     return np.zeros((rows, 0)) if values is None else values.reshape(len(values), -1)
 
 
-def _padded(found: dict[str, np.ndarray], name: str) -> list[Episode]:
+def _padded(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
     observations = found["observations"]
     count, rows, _ = observations.shape
     actions = found.get("actions", np.zeros((count, rows - 1, 0)))
@@ -115,11 +116,11 @@ def _padded(found: dict[str, np.ndarray], name: str) -> list[Episode]:
     episodes = []
     for i, length in enumerate(lengths.astype(int)):
         earned = None if rewards is None else rewards[i, :length].reshape(-1)
-        episodes.append(Episode(observations[i, : length + 1], actions[i, :length], earned, bool(ended[i]), bool(held_out[i])))
+        episodes.append(Trajectory(observations[i, : length + 1], actions[i, :length], earned, bool(ended[i]), bool(held_out[i])))
     return episodes
 
 
-def _flat(found: dict[str, np.ndarray], name: str) -> list[Episode]:
+def _flat(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
     observations = found["observations"]
     observations = observations.reshape(len(observations), -1)
     rows = len(observations)
@@ -148,7 +149,7 @@ def _flat(found: dict[str, np.ndarray], name: str) -> list[Episode]:
         first = start if per_row else start - i
         rewarded = None if rewards is None else rewards[first : first + length - 1].reshape(-1)
         ended = False if ends is None else bool(ends[i])
-        episodes.append(Episode(observations[start:end], table[first : first + length - 1], rewarded, ended, bool(held_out[i])))
+        episodes.append(Trajectory(observations[start:end], table[first : first + length - 1], rewarded, ended, bool(held_out[i])))
     return episodes
 
 
@@ -162,7 +163,7 @@ def _lengths_by_flags(found: dict[str, np.ndarray], rows: int) -> np.ndarray:
     return np.diff(ends, prepend=0)
 
 
-def _transitions(found: dict[str, np.ndarray], name: str) -> list[Episode]:
+def _transitions(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
     """Rows of (observation, action, next observation); rows that do not follow from each other begin a new episode."""
     before, after = (found[key].reshape(len(found[key]), -1) for key in ("observations", "next_observations"))
     actions = _columns(found.get("actions"), len(before))
@@ -185,7 +186,7 @@ def _transitions(found: dict[str, np.ndarray], name: str) -> list[Episode]:
     spans = list(itertools.pairwise(cuts))
     ended = flags["terminated"] if "terminated" in flags else _real_ends(flags.get("dones"), spans)
     return [
-        Episode(
+        Trajectory(
             np.concatenate([before[start:end], after[end - 1 : end]]),
             actions[start:end],
             None if rewards is None else rewards[start:end],

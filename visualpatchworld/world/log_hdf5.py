@@ -14,7 +14,8 @@ from visualpatchworld.errors import BadTrace, UnknownName
 from visualpatchworld.extras import h5py
 from visualpatchworld.trace.read import EPISODE_LABELS, episode_lengths, read_traces
 from visualpatchworld.world.flat import identifier, numbered
-from visualpatchworld.world.log import Episode, Recording
+from visualpatchworld.world.log import Recording
+from visualpatchworld.world.trajectory import Trajectory
 
 _INDICES = ("ep_len", "ep_offset", "step_idx", *EPISODE_LABELS)
 _STATES = ("state", "observation", "observations", "obs")
@@ -38,7 +39,7 @@ def read_hdf5(path: Path, state: tuple[str, ...] = ()) -> Recording:
 def _of_domain(path: Path, name: str) -> Recording:
     domain = load_domain(name)
     traces = read_traces(path, domain)
-    return Recording(tuple(Episode(one.states, one.actions[:-1]) for one in traces.episodes), domain.scene.state_space.names, choices=False)
+    return Recording(traces.episodes, domain.scene.state_space.names, choices=False)
 
 
 def _plain(file: h5py.File, path: Path, state: tuple[str, ...]) -> Recording:
@@ -62,7 +63,7 @@ def _plain(file: h5py.File, path: Path, state: tuple[str, ...]) -> Recording:
     seen = np.concatenate(parts, axis=1)
     spans = zip(np.cumsum(lengths) - lengths, np.cumsum(lengths), strict=True)
     rewards = np.asarray(file["reward"], dtype=float).reshape(-1) if "reward" in file else None
-    episodes = [Episode(seen[a:b], done[a : b - 1], None if rewards is None else rewards[a : b - 1]) for a, b in spans]
+    episodes = [Trajectory(seen[a:b], done[a : b - 1], None if rewards is None else rewards[a : b - 1]) for a, b in spans]
     return Recording(tuple(episodes), names)
 
 
@@ -96,7 +97,7 @@ def _minari(file: h5py.File, path: Path, told: dict[str, Any]) -> Recording:
         whole = whole and isinstance(actions, h5py.Dataset) and np.issubdtype(actions.dtype, np.integer)
         rewards = np.asarray(group["rewards"], dtype=float).reshape(-1) if "rewards" in group else None
         over = "terminations" in group and bool(np.asarray(group["terminations"]).any())
-        episodes.append(Episode(seen, done, rewards, over))
+        episodes.append(Trajectory(seen, done, rewards, over))
     counts, bounds = _told_actions(told.get("action_space"))
     return Recording(tuple(episodes), names, choices=whole, counts=counts, bounds=bounds)
 

@@ -15,7 +15,8 @@ import numpy as np
 from visualpatchworld.errors import BadTrace, UnknownName
 from visualpatchworld.extras import pyarrow
 from visualpatchworld.world.flat import identifier
-from visualpatchworld.world.log import MOST_CHOICES, Episode, Recording
+from visualpatchworld.world.log import MOST_CHOICES, Recording
+from visualpatchworld.world.trajectory import Trajectory
 
 _EPISODE = ("episode", "episode_id", "episode_index", "episode_idx", "ep", "ep_idx", "trajectory", "traj", "run", "trial")
 _TIME = ("time", "t", "timestamp", "seconds", "time_s", "time_sec", "t_s", "elapsed")
@@ -140,7 +141,7 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         # A last row without an action is what the last action led to, so that an end marked there or before was seen.
         seen_end = bool(action) and not np.isfinite(done[-1]).any()
         over = terminated is not None and seen_end and _truth(table[terminated][max(start, end - 2) : end])
-        episodes.append(Episode(seen, done[:-1], rewards, over))
+        episodes.append(Trajectory(seen, done[:-1], rewards, over))
     names, action_names = (tuple(identifier(key) for key in keys) for keys in (state, action))
     choices = True if labels and len(labels) == len(action) else None
     return Recording(tuple(episodes), names, action_names, dt, choices, labels=tuple(labels.values()) if choices else ())

@@ -17,7 +17,7 @@ from visualpatchworld.simulator import Simulator
 from visualpatchworld.world.dmc_world import DmcWorld, is_dmc
 from visualpatchworld.world.domain_world import DomainWorld
 from visualpatchworld.world.gym_world import GymWorld
-from visualpatchworld.world.log import Episode, LogWorld, Recording
+from visualpatchworld.world.log import LogWorld, Recording
 from visualpatchworld.world.log_arrays import read_npz, recording_of_arrays, recording_of_lists
 from visualpatchworld.world.log_table import Columns, read_csv, read_parquet, recording_of_table
 from visualpatchworld.world.trajectory import Trajectory
@@ -65,7 +65,7 @@ def _in_memory(world: Any, columns: Columns) -> Recording:
     if hasattr(world, "columns") and hasattr(world, "__getitem__"):  # a data frame
         return recording_of_table({str(key): np.asarray(world[key]) for key in world.columns}, "the table", columns)
     if isinstance(world, Sequence) and world and all(isinstance(one, Trajectory) for one in world):
-        return Recording(tuple(Episode(one.observations, one.actions, one.rewards, one.terminated) for one in world))
+        return Recording(tuple(world))
     if isinstance(world, Sequence) and 2 <= len(world) <= 3 and all(_is_arrays(part) for part in world):
         observations, actions, *rest = world
         if isinstance(observations, (list, tuple)) and observations and np.ndim(observations[0]) == 2:

@@ -8,13 +8,12 @@ import pytest
 from scripted_server import Answer, payload
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induction.windows import recordings_of
+from visualpatchworld.induction.windows import trajectories_of
 from visualpatchworld.llm.client import Budget, Client
 from visualpatchworld.llm.endpoint import Endpoint
 from visualpatchworld.paper.baselines import study as study_module
-from visualpatchworld.paper.baselines.answer import Verdict, judge
+from visualpatchworld.paper.baselines.answer import Transitions, Verdict, judge, transitions_of
 from visualpatchworld.paper.baselines.study import Study
-from visualpatchworld.paper.baselines.transitions import Transitions, transitions_of
 from visualpatchworld.trace.episode import collect
 
 RIGHT = """Here it is:
@@ -69,8 +68,8 @@ def judged_once(monkeypatch: pytest.MonkeyPatch, verdicts: dict) -> None:
 @pytest.fixture
 def study_of(toy: Domain) -> StudyOf:
     """A study with these answers, a budget and a seed."""
-    recordings = recordings_of(list(collect(toy, toy.constants, episodes=6, seed=3)))
-    graph = toy.scene.oracle(recordings[0].states[0], toy.constants)
+    recordings = trajectories_of(list(collect(toy, toy.constants, episodes=6, seed=3)))
+    graph = toy.scene.oracle(recordings[0].observations[0], toy.constants)
 
     def make(answers: list[Answer], *, calls: int = 20, seed: int = 0, prompt_tokens: int = 4000) -> Study:
         client = Client(model="scripted", endpoint=ScriptedEndpoint(answers), budget=Budget(calls))

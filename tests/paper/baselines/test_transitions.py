@@ -4,10 +4,9 @@ import numpy as np
 from paper.baselines.conftest import StudyOf
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.induction.windows import Recording
-from visualpatchworld.paper.baselines.answer import judge
+from visualpatchworld.paper.baselines.answer import action_kind, example, judge, right, transitions_of
 from visualpatchworld.paper.baselines.product import field_tolerances
-from visualpatchworld.paper.baselines.transitions import action_kind, example, right, transitions_of
+from visualpatchworld.world.trajectory import Trajectory
 
 
 def test_every_quantity_has_a_tolerance_below_what_success_forgives(domain: Domain):
@@ -17,7 +16,7 @@ def test_every_quantity_has_a_tolerance_below_what_success_forgives(domain: Doma
     state = simulator.get_state()
     metric = next(iter(domain.metrics.values()))
     for i, size in enumerate(
-        field_tolerances(domain, transitions_of([Recording(np.stack([state, state]), np.zeros((1, simulator.action_dim)))]))
+        field_tolerances(domain, transitions_of([Trajectory(np.stack([state, state]), np.zeros((1, simulator.action_dim)))]))
     ):
         moved = state.copy()
         moved[i] += size

@@ -1,48 +1,20 @@
-"""Rules for bodies that push others: forms from who can touch whom, and probes that drive one into the other."""
+"""Rules for bodies that push others: forms from who can touch whom."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from visualpatchworld.laws.contact import (
-    coast,
-    follow,
-    follow_when_near,
-    move,
-    move_on,
-    push_roughly,
-    push_smoothly,
-    touch_disc,
-    touch_disc_when_round,
-    touch_planes,
-    touch_planes_when_round,
-    undoing,
-    yielding,
-)
+from visualpatchworld.laws.contact import coast, follow, follow_when_near, move, move_on, push_roughly, push_smoothly, undoing, yielding
 from visualpatchworld.laws.drive import aim, glide, halt, pull, set_off, shift
 from visualpatchworld.laws.form import Body, Family, Form, Hidden, Line, Shape, Use
-from visualpatchworld.laws.meeting import (
-    meet,
-    meet_round,
-    meet_when_round,
-    push_all_roughly,
-    push_all_smoothly,
-    with_undoing,
-    without_undoing,
-)
-from visualpatchworld.laws.probe import Probe
 from visualpatchworld.laws.rules.moving import agent_of
+from visualpatchworld.laws.rules.push_probes import probes_of
+from visualpatchworld.laws.rules.together import REST, yield_together
+from visualpatchworld.laws.rules.touching import hull_of, names_of, touches_of
 from visualpatchworld.laws.scene import Scene
-from visualpatchworld.scene.relations import gap
-from visualpatchworld.scene.schema import Pose, SceneObject
-
-Polygon = tuple[tuple[float, float], ...]
-REST = "(0.0, 0.0, 0.0)"
-NOBODY: Mapping[str, Sequence[float]] = MappingProxyType({})
+from visualpatchworld.scene.schema import SceneObject
 
 
 def pushing(scene: Scene) -> Family | None:
@@ -78,10 +50,10 @@ def pushing(scene: Scene) -> Family | None:
         gives = "pushed_{0}" if direct else "{0}"
         yields: list[Use | Line] = []
         if not frozen and choices.get("blocks") == "meet":
-            yields += _yield_together(scene, agent, blocks, rough=rough, keep_motion=keep_motion, gives=gives)
+            yields += yield_together(scene, agent, blocks, rough=rough, keep_motion=keep_motion, gives=gives)
         elif not frozen:
             for block in blocks:
-                yields += _yield(scene, agent, block, blocks, rough=rough, keep_motion=keep_motion, gives=gives.format(block.name))
+                yields += yield_alone(scene, agent, block, blocks, rough=rough, keep_motion=keep_motion, gives=gives.format(block.name))
         if direct:
             # Each block follows once the disc has moved; what the last physics step would have made of it is forgotten.
             moved = () if frozen else blocks
@@ -136,43 +108,13 @@ def pushable(scene: Scene) -> tuple[SceneObject, ...]:
     )
 
 
-def _touches(scene: Scene, agent: SceneObject, block: SceneObject, contacts: str) -> list[Use | Line]:
-    """The laws by which a block touches the disc and the walls."""
-    name, unit = block.name, scene.length_unit
-    planes = Shape("WALLS", planes_of(scene), unit, "normal into the room and offset of each wall")
-    radius = Shape(f"{agent.name}_radius".upper(), agent.geometry.radius or 0.0, unit, f"radius of the {agent.name}")
-    if block.geometry.polygons:
-        hull = Shape(f"{name}_hull".upper(), hull_of(block), unit, "corners of its convex hull")
-        touch = Use(touch_disc, contacts, (name, agent.name), shapes={"polygons": _outline(scene, block), "radius": radius})
-        stop = Use(touch_planes, contacts, (contacts, name), shapes={"hull": hull, "planes": planes})
-    else:
-        own = {"own_radius": _outline(scene, block)}
-        touch = Use(touch_disc_when_round, contacts, (name, agent.name), shapes={**own, "radius": radius})
-        stop = Use(touch_planes_when_round, contacts, (contacts, name), shapes={**own, "planes": planes})
-    return [touch, stop] if planes.value else [touch]
-
-
-def _outline(scene: Scene, block: SceneObject) -> Shape:
-    """The convex parts of a block, or the radius of a round one."""
-    name, unit = block.name, scene.length_unit
-    if block.geometry.polygons:
-        return Shape(f"{name}_parts".upper(), parts_of(block), unit, f"convex parts of the {name}, in its own frame")
-    return Shape(f"{name}_radius".upper(), block.geometry.radius, unit, f"radius of the {name}")
-
-
-def _names(block: SceneObject, blocks: Sequence[SceneObject]) -> dict[str, str | tuple[str, ...]]:
-    """The names of a block's constants; what belongs to contacts is the same for all blocks."""
-    own: dict[str, str | tuple[str, ...]] = {"center": (f"{block.name}_center_x".upper(), f"{block.name}_center_y".upper())}
-    return own | ({part: f"contact_{part}".upper() for part in ("recovery", "slop", "friction")} if len(blocks) > 1 else {})
-
-
-def _yield(
+def yield_alone(
     scene: Scene, agent: SceneObject, block: SceneObject, blocks: Sequence[SceneObject], *, rough: bool, keep_motion: bool, gives: str
 ) -> list[Use | Line]:
     """The laws by which a block yields to what touches it, in a physics step."""
-    name, names = block.name, _names(block, blocks)
+    name, names = block.name, names_of(block, blocks)
     push = push_roughly if rough else push_smoothly
-    laws = _touches(scene, agent, block, "contacts")
+    laws = touches_of(scene, agent, block, "contacts")
     if keep_motion:
         laws.append(Use(coast, "motion", (name, "dt"), name))
         laws.append(Use(push, "motion", ("contacts", "motion"), name, names))
@@ -186,261 +128,5 @@ def _yield(
     return laws
 
 
-def _yield_together(
-    scene: Scene, agent: SceneObject, blocks: Sequence[SceneObject], *, rough: bool, keep_motion: bool, gives: str
-) -> list[Use | Line]:
-    """The laws by which blocks yield to what touches them and to each other, in a physics step."""
-    names = [_names(block, blocks) for block in blocks]
-    of_all = names[0] | {
-        "mass": tuple(f"{block.name}_mass".upper() for block in blocks[1:]),
-        "inertia": tuple(f"{block.name}_inertia".upper() for block in blocks),
-        "center": tuple(part for own in names for part in own["center"]),
-    }
-    push = push_all_roughly if rough else push_all_smoothly
-
-    def each(text: str) -> str:
-        return "(" + ", ".join(text.format(block.name) for block in blocks) + ")"
-
-    laws: list[Use | Line] = []
-    for block in blocks:
-        laws += _touches(scene, agent, block, f"{block.name}_contacts")
-    pairs, meetings = list(itertools.combinations(range(len(blocks)), 2)), []
-    for i, j in pairs:
-        which = "meetings" if len(pairs) == 1 else f"meetings_{i}_{j}"
-        meetings.append(f"({i}, {j}, {which})")
-        laws.append(_meet(scene, blocks[i], blocks[j], which))
-    met = "(" + ", ".join(meetings) + ",)"
-    motions = each("{0}_motion")[1:-1]
-
-    def undo(law, contacts: str) -> list[Use | Line]:
-        found: list[Use | Line] = [Use(law, contacts.format(block.name), (f"{block.name}_contacts",), "", names[0]) for block in blocks]
-        found += [Use(with_undoing, meeting, (meeting,), "", names[0]) for meeting in (part.split()[-1][:-1] for part in meetings)]
-        return found
-
-    if keep_motion:
-        laws += [Use(coast, f"{block.name}_motion", (block.name, "dt"), block.name) for block in blocks]
-        laws += [Use(without_undoing, f"resting_{meeting}", (meeting,)) for meeting in (part.split()[-1][:-1] for part in meetings)]
-        laws.append(Use(push, motions, (each("{0}_contacts"), met.replace("meetings", "resting_meetings"), each("{0}_motion")), "", of_all))
-        laws += undo(undoing, "{0}_overlaps")
-        laws.append(Use(push, each("{0}_undone")[1:-1], (each("{0}_overlaps"), met, each(REST)), "", of_all))
-        for block, own in zip(blocks, names, strict=True):
-            moved = (block.name, f"{block.name}_motion", f"{block.name}_undone", "dt")
-            laws.append(Use(move_on, gives.format(block.name), moved, block.name, own))
-    else:
-        laws += undo(yielding, "{0}_contacts")
-        laws.append(Use(push, motions, (each("{0}_contacts"), met, each(REST)), "", of_all))
-        for block, own in zip(blocks, names, strict=True):
-            laws.append(Use(move, gives.format(block.name), (block.name, f"{block.name}_motion", "dt"), block.name, own))
-    return laws
-
-
-def _meet(scene: Scene, block: SceneObject, other: SceneObject, gives: str) -> Use:
-    """Where two blocks touch; of a round one and another, the round one is the second."""
-    own, others = _outline(scene, block), _outline(scene, other)
-    bodies = (block.name, other.name)
-    if block.geometry.polygons and other.geometry.polygons:
-        return Use(meet, gives, bodies, shapes={"polygons": own, "other_polygons": others})
-    if block.geometry.polygons:
-        return Use(meet_round, gives, bodies, shapes={"polygons": own, "other_radius": others})
-    return Use(meet_when_round, gives, bodies, shapes={"radius": own, "other_radius": others})
-
-
 def _renamed(blocks: Sequence[SceneObject], gives: str, takes: str) -> list[Line]:
     return [Line(gives.format(block.name), takes.format(block.name)) for block in blocks]
-
-
-def parts_of(block: SceneObject) -> tuple[Polygon, ...]:
-    """The convex parts, each counter-clockwise."""
-    return tuple(_counter_clockwise(tuple(polygon)) for polygon in block.geometry.polygons or ())
-
-
-def _counter_clockwise(polygon: Polygon) -> Polygon:
-    area = sum(ax * by - bx * ay for (ax, ay), (bx, by) in zip(polygon, polygon[1:] + polygon[:1], strict=True))
-    return polygon if area > 0 else polygon[::-1]
-
-
-def hull_of(block: SceneObject) -> Polygon:
-    """The corners of the convex hull."""
-    from scipy.spatial import ConvexHull  # takes a while to load, and only pushing needs it
-
-    corners = np.array([corner for polygon in parts_of(block) for corner in polygon])
-    return tuple(map(tuple, corners[ConvexHull(corners).vertices].tolist()))
-
-
-def planes_of(scene: Scene) -> tuple[tuple[float, float, float], ...]:
-    """Each straight wall as (normal into the room, offset): a point is free while normal . point > offset."""
-    walls = [item for item in scene.of_kind("wall") if item.geometry.segment is not None]
-    places = [np.array([wall.pose.x, wall.pose.y]) for wall in walls]
-    middle = np.mean(places, axis=0) if places else np.zeros(2)
-    planes = []
-    for wall, place in zip(walls, places, strict=True):
-        start, end = np.array(wall.geometry.segment)
-        normal = np.array([start[1] - end[1], end[0] - start[0]]) / np.linalg.norm(end - start)
-        normal = normal * np.sign(normal @ (middle - place))
-        planes.append((*(normal + 0.0).tolist(), float(normal @ (place + start)) + (wall.geometry.radius or 0.0)))
-    return tuple(planes)
-
-
-PUSH_STEPS = 5
-STEPS = 8
-PUSH_STRENGTH = 0.5
-CLEARANCE = 0.02  # of the block's reach, between disc and block at the start of a push
-NEAR_MIDDLE = 0.04  # of the room: how far from its middle a block is put
-
-
-def probes_of(scene: Scene, agent: SceneObject, blocks: Sequence[SceneObject]) -> Callable[[np.random.Generator], tuple[Probe, ...]]:
-    """Free moves ask for the drive, pushes for the block, letting go after a push for its response, and rubbing for the contact."""
-
-    def probes(rng: np.random.Generator) -> tuple[Probe, ...]:
-        first = Table(scene, agent, blocks[0], blocks)
-        runs = [_free(first, rng, strength) for strength in (0.3, 1.0)]
-        for number, block in enumerate(blocks):
-            table = Table(scene, agent, block, blocks)
-            name = f"push {block.name}" if number else "push"
-            runs += [_push(table, rng, f"{name} {i + 1}") for i in range(5)]
-            runs += [_release(table, rng, f"{name} and let go {i + 1}") for i in range(3)]
-            runs += [_rub(table, rng, f"{name} aslant {i + 1}") for i in range(2)]
-            for other in (item for item in blocks if item is not block):
-                runs += [_shove(table, rng, other, f"push {block.name} into {other.name} {i + 1}") for i in range(4)]
-        return tuple(runs)
-
-    return probes
-
-
-class Table:
-    """Disc and block in their room; other blocks are out of the way, in corners."""
-
-    def __init__(self, scene: Scene, agent: SceneObject, block: SceneObject, blocks: Sequence[SceneObject]):
-        self.agent, self.block = agent, block
-        self._scene = scene
-        self._others = [other for other in blocks if other is not block]
-        walls = np.array([(item.pose.x or 0.0, item.pose.y or 0.0) for item in scene.of_kind("wall")])
-        low, high = (walls.min(axis=0), walls.max(axis=0)) if len(walls) else map(np.array, _free_room(scene))
-        self.room_middle, self.room_half = (low + high) / 2, (high - low) / 2
-        self.corners = corners_of(block)
-        # The block's longest reach plus the disc's radius: outside of it nothing touches.
-        self.extent = float(np.linalg.norm(self.corners, axis=1).max()) + (agent.geometry.radius or 0.0)
-
-    def pose(self, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-        """A place for the block near the middle of the room."""
-        return self.room_middle + rng.uniform(-1, 1, 2) * 2 * NEAR_MIDDLE * self.room_half, float(rng.uniform(0, 2 * np.pi))
-
-    def before_push(self, rng: np.random.Generator, heading: float) -> tuple[np.ndarray, float]:
-        """As far back from the room's middle as a push may take the block beyond it: how far an action reaches, nobody knows yet."""
-        place, angle = self.pose(rng)
-        back = max(self.room_half.min() - np.linalg.norm(np.ptp(self.corners, axis=0)) / 2, 0.0) * 0.75
-        return 2 * place - self.middle(place, angle) - back * unit(heading), angle
-
-    def middle(self, block: np.ndarray, angle: float) -> np.ndarray:
-        """Of the block's outline."""
-        x, y = (self.corners.min(axis=0) + self.corners.max(axis=0)) / 2
-        return block + np.array([np.cos(angle) * x - np.sin(angle) * y, np.sin(angle) * x + np.cos(angle) * y])
-
-    def beside(self, block: np.ndarray, angle: float, aim: np.ndarray, heading: float) -> np.ndarray:
-        """The last free place for the disc on the way to its aim."""
-        posed = self.block.model_copy(update={"pose": Pose(x=block[0], y=block[1], angle=angle)})
-        for distance in np.linspace(0.0, 2.0, 200) * self.extent:
-            x, y = aim - distance * unit(heading)
-            if gap(self.agent.model_copy(update={"pose": Pose(x=x, y=y)}), posed) > CLEARANCE * self.extent:
-                return np.array([x, y])
-        raise AssertionError("twice the block's reach away from it there is always room")
-
-    def behind(self, block: np.ndarray, angle: float, other: SceneObject, turn: float, aside: np.ndarray, heading: float) -> np.ndarray:
-        """The first free place for another block beyond this one."""
-        posed = self.block.model_copy(update={"pose": Pose(x=block[0], y=block[1], angle=angle)})
-        reach = float(np.linalg.norm(corners_of(other), axis=1).max())
-        for distance in np.linspace(0.0, 2.0, 200) * (self.extent + reach):
-            x, y = aside + distance * unit(heading)
-            if gap(other.model_copy(update={"pose": Pose(x=x, y=y, angle=turn)}), posed) > CLEARANCE * self.extent:
-                return np.array([x, y])
-        raise AssertionError("twice the blocks' reach away there is always room")
-
-    def start(self, agent: np.ndarray, block: np.ndarray, angle: float, placed: Mapping[str, Sequence[float]] = NOBODY) -> np.ndarray:
-        """All at rest there; blocks that take no part lie in the corner that is farthest from disc and block."""
-        numbers = dict(zip(self._scene.fields(self.agent, "pose.x", "pose.y"), agent.tolist(), strict=True))
-        pose = ("pose.x", "pose.y", "pose.angle")
-        numbers |= dict(zip(self._scene.fields(self.block, *pose), (*block.tolist(), angle), strict=True))
-        taken = [agent, block]
-        for other in self._others:
-            if other.name in placed:
-                taken.append(np.array(placed[other.name][:2]))
-                numbers |= dict(zip(self._scene.fields(other, *pose), placed[other.name], strict=True))
-                continue
-            room = self.room_half - 1.1 * float(np.linalg.norm(corners_of(other), axis=1).max())
-            places = [self.room_middle + np.array(side) * room for side in ((1, 1), (1, -1), (-1, 1), (-1, -1))]
-            place = max(places, key=lambda spot: min(float(np.linalg.norm(spot - thing)) for thing in taken))
-            taken.append(place)
-            numbers |= dict(zip(self._scene.fields(other, *pose), (*place.tolist(), 0.0), strict=True))
-        return self._scene.start(numbers)
-
-
-def _free(table: Table, rng: np.random.Generator, strength: float) -> Probe:
-    """Past the block, then no command, then about the way back: whoever only sees pictures must not lose sight of the disc."""
-    block, angle = table.pose(rng)
-    heading = rng.uniform(0, 2 * np.pi)
-    away = block + table.extent * 1.2 * unit(heading)
-    past = heading + rng.choice([-1, 1]) * np.pi / 2 + rng.uniform(-0.3, 0.3)
-    there, back = (np.tile(strength * unit(way), (3, 1)) for way in (past, past + np.pi + rng.uniform(-0.3, 0.3)))
-    actions = np.concatenate([there, np.zeros((2, 2)), back])
-    return Probe(f"move freely, strength {strength:g}", "drive", table.start(away, block, angle), actions)
-
-
-def _push(table: Table, rng: np.random.Generator, name: str) -> Probe:
-    """From beside the block into it, a little off its middle so that it also turns, and then along it."""
-    heading = rng.uniform(0, 2 * np.pi)
-    block, angle = table.before_push(rng, heading)
-    aim = table.middle(block, angle) + rng.uniform(-0.3, 0.3) * table.extent * unit(heading + np.pi / 2)
-    strength, side = rng.uniform(0.3, PUSH_STRENGTH), rng.choice([-1, 1]) * np.pi / 2
-    actions = np.concatenate([np.tile(unit(heading), (PUSH_STEPS, 1)), np.tile(unit(heading + side), (STEPS - PUSH_STEPS, 1))])
-    actions = strength * actions + rng.normal(0, 0.1, (STEPS, 2))
-    return Probe(name, "block", table.start(table.beside(block, angle, aim, heading), block, angle), actions)
-
-
-def _release(table: Table, rng: np.random.Generator, name: str) -> Probe:
-    """A hard push, then quickly back: does the block go on?"""
-    heading = rng.uniform(0, 2 * np.pi)
-    block, angle = table.before_push(rng, heading)
-    start = table.beside(block, angle, table.middle(block, angle), heading)
-    actions = PUSH_STRENGTH * np.concatenate([np.tile(unit(heading), (4, 1)), np.tile(-unit(heading), (STEPS - 4, 1))])
-    return Probe(name, "response", table.start(start, block, angle), actions)
-
-
-def _rub(table: Table, rng: np.random.Generator, name: str) -> Probe:
-    """Slanting into the block, so that the disc slides along it: is the block dragged along?"""
-    heading = rng.uniform(0, 2 * np.pi)
-    block, angle = table.before_push(rng, heading)
-    start = table.beside(block, angle, table.middle(block, angle), heading)
-    slanted = heading + rng.choice([-1, 1]) * rng.uniform(0.5, 0.8)
-    actions = np.concatenate([np.tile(PUSH_STRENGTH * unit(slanted), (PUSH_STEPS, 1)), np.zeros((STEPS - PUSH_STEPS, 2))])
-    return Probe(name, "contact", table.start(start, block, angle), actions)
-
-
-def _shove(table: Table, rng: np.random.Generator, other: SceneObject, name: str) -> Probe:
-    """Into the block with another one behind it, and then along: does that yield, too?"""
-    heading = rng.uniform(0, 2 * np.pi)
-    block, angle = table.before_push(rng, heading)
-    middle, turn = table.middle(block, angle), float(rng.uniform(0, 2 * np.pi))
-    aside = middle + rng.uniform(-0.3, 0.3) * table.extent * unit(heading + np.pi / 2)
-    place = table.behind(block, angle, other, turn, aside, heading)
-    start = table.beside(block, angle, middle, heading)
-    side = rng.choice([-1, 1]) * np.pi / 2
-    actions = np.concatenate([np.tile(unit(heading), (PUSH_STEPS, 1)), np.tile(unit(heading + side), (STEPS - PUSH_STEPS, 1))])
-    actions = rng.uniform(0.5, 0.8) * PUSH_STRENGTH * actions + rng.normal(0, 0.05, (STEPS, 2))
-    return Probe(name, "blocks", table.start(start, block, angle, {other.name: (*place.tolist(), turn)}), actions)
-
-
-def corners_of(block: SceneObject) -> np.ndarray:
-    """All corners of an outline; of a round one, those of the square around it."""
-    radius = block.geometry.radius or 0.0
-    square = ((-radius, -radius), (radius, -radius), (radius, radius), (-radius, radius))
-    return np.array([corner for polygon in block.geometry.polygons or (square,) for corner in polygon])
-
-
-def unit(heading: float) -> np.ndarray:
-    """The direction of a heading."""
-    return np.array([np.cos(heading), np.sin(heading)])
-
-
-def _free_room(scene: Scene) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    half = (scene.size / 4, scene.size / 4)
-    return scene.workspace or ((-half[0], -half[1]), half)

@@ -53,7 +53,7 @@ def goals_table(results: Results, quoted: Quoted) -> Table:
 
 
 def _key(cell: Cell) -> tuple[Any, ...]:
-    kind = ("same-episode", "other-episode", "given").index(cell.goals)
+    kind = ("same-episode", "other-episode", "moving", "given").index(cell.goals)
     which = (cell.domain, cell.source, -cell.tolerance, kind, cell.offset, cell.goal_fields, cell.metric)
     return (*which, cell.observe, cell.score, cell.planner, cell.search, cell.program, cell.budget)
 

@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, UInt8
+from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.scene.state import StateSpace
-from visualpatchworld.scene.tool.camera import Camera, fit_pinhole, fit_planar, fit_sturdy
-from visualpatchworld.scene.tool.look import Look, Masks, Measures, Numbers, look_at
+from visualpatchworld.scene.tool.look import Camera, Look, Masks, Measures, Numbers, fit_pinhole, fit_planar, fit_robust, look_at
+from visualpatchworld.world.trajectory import Trajectory
 
 MOST_BEFORE, MOST_AFTER = 3, 2  # frames on either side of a moment that its velocity is read from
 RIDGE = 1e-6
@@ -93,15 +93,6 @@ ROUNDS = 1  # of fitting the camera to what the measured parts see
 
 
 @dataclass(frozen=True)
-class Recording:
-    """An episode to calibrate with: pictures, and the true states and actions of the same steps."""
-
-    frames: UInt8[np.ndarray, "T h w 3"]
-    states: Float[np.ndarray, "T S"]
-    actions: Float[np.ndarray, "T A"]
-
-
-@dataclass(frozen=True)
 class Calibration:
     """A camera, measures by part, rules for velocities, and the root mean square error of every number that is read."""
 
@@ -128,15 +119,20 @@ def parse_calibration(text: str) -> Calibration:
         raise VpwError("This is not a calibration that `Calibration.text` wrote; remove it, and it is made anew.") from error
 
 
-def calibrate(look: Look, space: StateSpace, recordings: Sequence[Recording]) -> Calibration:
-    """Measure the camera and every part on recordings with known states, then the errors and velocities of what they see."""
-    pictures = [_Segmented(look, list(recording.frames)) for recording in recordings]
+def calibrate(look: Look, space: StateSpace, trajectories: Sequence[Trajectory]) -> Calibration:
+    """Measure the camera and every part on pictures of known states, then the errors and velocities of what they see."""
+    pictures = [_Segmented(look, _frames(trajectory)) for trajectory in trajectories]
     known: list[Numbers] = [
-        dict(zip(_places(space), map(float, state), strict=True)) for recording in recordings for state in recording.states
+        dict(zip(_places(space), map(float, state), strict=True)) for trajectory in trajectories for state in trajectory.observations
     ]
-    camera, measures = _measure(look, _Segmented(look, [frame for recording in recordings for frame in recording.frames]), known)
+    camera, measures = _measure(look, _Segmented(look, [frame for trajectory in trajectories for frame in _frames(trajectory)]), known)
     seen = [np.array([_numbers(look, camera, measures, masks, space) for masks in episode]) for episode in pictures]
-    return Calibration(camera, measures, _motion(look, space, recordings, seen), _noise(look, space, recordings, seen))
+    return Calibration(camera, measures, _motion(look, space, trajectories, seen), _noise(look, space, trajectories, seen))
+
+
+def _frames(trajectory: Trajectory) -> list[np.ndarray]:
+    assert trajectory.frames is not None
+    return list(trajectory.frames[:])
 
 
 class _Segmented(Sequence[Masks]):
@@ -161,12 +157,12 @@ def _measure(look: Look, pictures: Sequence[Masks], known: list[Numbers]) -> tup
     if look.projection == "perspective":
         camera = anchor.refine(pictures, known, _fitted(partial(fit_pinhole, size_px=_size(pictures)), points, where), _size(pictures))
         return camera, {part.name: part.measure(pictures, known, camera) for part in look.parts}
-    camera, measures = _fitted(partial(fit_sturdy, fit_planar), points, where), {}
+    camera, measures = _fitted(partial(fit_robust, fit_planar), points, where), {}
     for _ in range(ROUNDS):
         measures = {part.name: part.measure(pictures, known, camera) for part in look.parts}
         # The measured parts see better than the first glance.
         where = [_pixel(anchor.name, look_at(look, masks, camera, measures).numbers, axes, camera) for masks in pictures]
-        camera = _fitted(partial(fit_sturdy, fit_planar), points, where)
+        camera = _fitted(partial(fit_robust, fit_planar), points, where)
     return camera, {part.name: part.measure(pictures, known, camera) for part in look.parts}
 
 
@@ -198,21 +194,21 @@ def _periods(look: Look) -> dict[str, float]:
     return {place: period for part in look.parts for place, period in part.periods.items()}
 
 
-def _motion(look: Look, space: StateSpace, recordings: Sequence[Recording], seen: list[np.ndarray]) -> Motion:
+def _motion(look: Look, space: StateSpace, trajectories: Sequence[Trajectory], seen: list[np.ndarray]) -> Motion:
     velocities, poses = sources(space)
     if not velocities:
         return Motion({})
     columns, targets = [_places(space).index(place) for place in poses], [_places(space).index(place) for place in velocities]
     periods = _periods(look)
     episodes = []
-    for recording, numbers in zip(recordings, seen, strict=True):
-        tracks = np.stack([unturned(numbers[:, i], periods.get(place)) for i, place in zip(columns, poses, strict=True)], axis=1)
-        episodes.append((tracks, recording.actions, recording.states[:, targets]))
+    for trajectory, numbers in zip(trajectories, seen, strict=True):
+        tracks = np.stack([unwrap(numbers[:, i], periods.get(place)) for i, place in zip(columns, poses, strict=True)], axis=1)
+        episodes.append((tracks, trajectory.actions, trajectory.observations[:, targets]))
     return fit_motion(episodes)
 
 
-def _noise(look: Look, space: StateSpace, recordings: Sequence[Recording], seen: list[np.ndarray]) -> dict[str, float]:
-    error = np.concatenate(seen) - np.concatenate([recording.states for recording in recordings])
+def _noise(look: Look, space: StateSpace, trajectories: Sequence[Trajectory], seen: list[np.ndarray]) -> dict[str, float]:
+    error = np.concatenate(seen) - np.concatenate([trajectory.observations for trajectory in trajectories])
     periods = _periods(look)
     noise = {}
     for place, column in zip(_places(space), error.T, strict=True):
@@ -223,7 +219,7 @@ def _noise(look: Look, space: StateSpace, recordings: Sequence[Recording], seen:
     return noise
 
 
-def unturned(values: Float[np.ndarray, " T"], period: float | None) -> Float[np.ndarray, " T"]:
+def unwrap(values: Float[np.ndarray, " T"], period: float | None) -> Float[np.ndarray, " T"]:
     """Values without jumps by their period; gaps of NaN stay."""
     if period is None:
         return values
