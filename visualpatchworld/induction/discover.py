@@ -137,7 +137,7 @@ def discover(
 
     found = search(data)
     # Single steps that noise explains may hide a loss that only shows after many.
-    if not can_act and (found.verdict != "explained" or found.evidence[0].experience.noisy):
+    if not can_act and reading.coordinates and (found.verdict != "explained" or found.evidence[0].experience.noisy):
         progress("looking at long stretches of the log")
         found = _at_length(found, data, kept_aside, world, clock.part(LONG_LOOK_SECONDS), progress)
     progress("finding reward and end")
