@@ -280,6 +280,47 @@ def burning_mass(rng):
     return Animal("burning_mass", trajectories, space, {"thrust": thrust, "weight": weight, "burn": burn})
 
 
+def throttle(rng):
+    """A thrust that is clipped at zero and at full, over a mass that burns away, against drag."""
+    dt, burn, thrust, weight, drag = 0.05, rng.uniform(0.1, 0.2), rng.uniform(8, 14), rng.uniform(2, 5), rng.uniform(0.05, 0.2)
+    full = rng.uniform(0.5, 0.8)
+
+    def step(s, a):
+        given = np.clip(a[0], 0, full)
+        v = s[1] + dt * (thrust * given / s[2] - weight - drag * abs(s[1]) * s[1] / s[2])
+        return np.array([s[0] + dt * v, v, s[2] - dt * burn * given])
+
+    trajectories = run(rng, step, lambda: np.array([rng.normal(), 2 * rng.normal(), rng.uniform(1.5, 2.5)]), PUSH, hold=4)
+    return Animal("throttle", trajectories, PUSH, {"thrust": thrust, "weight": weight, "burn": burn, "full": full})
+
+
+def paddle(rng):
+    """A ball that bounces on something that an action moves."""
+    dt, weight, back, gain = 0.05, rng.uniform(3, 9), rng.uniform(0.8, 0.95), rng.uniform(0.5, 1.0)
+
+    def step(s, a):
+        v, lift = s[1] - dt * weight, s[2] + dt * gain * a[0]
+        q = s[0] + dt * v
+        return np.array([max(q, lift), -back * v if q < lift and v < 0 else v, lift])
+
+    start = lambda: np.array([rng.uniform(2, 4), rng.normal(), rng.uniform(-0.2, 0.2)])  # noqa: E731
+    trajectories = run(rng, step, start, PUSH, episodes=20, steps=60, hold=6)
+    return Animal("paddle", trajectories, PUSH, {"weight": weight, "back": back, "gain": gain}, laws=("bounce",))
+
+
+def reactor(rng):
+    """A reaction that heat speeds up and that heats by itself."""
+    dt, flow, barrier, heat, gain = 0.02, rng.uniform(0.5, 1.5), rng.uniform(1500, 3000), rng.uniform(30, 60), rng.uniform(10, 30)
+    rate = rng.uniform(0.5, 1.5) * np.exp(barrier / 340)
+
+    def step(s, a):
+        used = rate * np.exp(-barrier / s[1]) * s[0]
+        return s + dt * np.array([flow * (1 - s[0]) - used, 2 * (330 - s[1]) + heat * used + gain * a[0]])
+
+    trajectories = run(rng, step, lambda: rng.uniform([0.3, 300], [0.9, 380]), PUSH, hold=6)
+    return Animal("reactor", trajectories, PUSH, {"flow": dt * flow, "barrier": barrier, "gain": dt * gain}, laws=("growth",))
+
+
 def action_table(rng):
     dt, forces, drag = 0.05, rng.uniform(-5, 5, 4), rng.uniform(0.3, 0.8)
     space = ActionSpace("discrete", counts=(4,))
@@ -407,6 +448,6 @@ def discs(rng):
 
 ZOO = (
     first_order, unicycle, boat, bicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, sticking, bent_drag,
-    springs_between, regional, clip, stop, bounce, soft_stop, burning_mass, action_table, even_table, pendulum, wrapped_pendulum,
-    extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
+    springs_between, regional, clip, stop, bounce, soft_stop, burning_mass, throttle, paddle, reactor, action_table, even_table,
+    pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
 )  # fmt: skip

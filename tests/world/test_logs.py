@@ -175,6 +175,26 @@ def test_tables_that_do_not_fit_are_one_sentence(tmp_path: Path, rows: list[str]
         opened(write_csv(tmp_path / "log.csv", rows))
 
 
+def test_rows_that_are_written_twice_count_once_and_words_are_choices(tmp_path: Path):
+    path = tmp_path / "log.csv"
+    path.write_text("t,x,action\n0,0.5,left\n0.1,0.25,right\n0.1,0.25,right\n0.2,0.75,left\n0.3,0.5,\n")
+    world = opened(path)
+    assert world.name == "log.csv" and world.labels == (("left", "right"),)
+    assert world.action_space.kind == "discrete" and world.action_space.counts == (2,)
+    np.testing.assert_allclose(world.logged()[0].observations[:, 0], [0.5, 0.25, 0.75, 0.5])
+    np.testing.assert_allclose(world.logged()[0].actions[:, 0], [0, 1, 0])
+
+
+def test_pixels_are_no_fields(tmp_path: Path):
+    path = tmp_path / "log.csv"
+    shown = RNG.integers(0, 256, size=(20, 9))
+    header = ",".join(["x", "u", *(f"pixel_{i}" for i in range(9))])
+    path.write_text("\n".join([header, *(f"{0.1 * i},0.5," + ",".join(map(str, row)) for i, row in enumerate(shown))]))
+    with pytest.raises(BadTrace, match=r"pixel_0 to pixel_8 look like pixels.*--state x"):
+        open_world(path)
+    assert opened(path, columns=Columns(state=("x",))).field_names == ("x",)
+
+
 def test_parquet_with_lists(tmp_path: Path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow.parquet import write_table

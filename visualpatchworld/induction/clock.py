@@ -32,5 +32,9 @@ class Clock:
         """A clock that runs out after this share of the seconds that are left."""
         return self if self.until == np.inf else Clock.of(share * max(self.left, 0.0))
 
+    def at_least(self, seconds: float) -> Clock:
+        """The clock, or a later one that leaves so many seconds: for what an answer cannot do without."""
+        return self if self.left >= seconds else Clock.of(seconds)
+
 
 NO_LIMIT = Clock()

@@ -39,6 +39,7 @@ FIRST_SHARE = 0.5  # of the budget, for varied random actions; the rest goes whe
 FIRST_SECONDS = 0.6  # of those that are left, for a search; the rest for experiments
 LONG_LOOK_SECONDS = 0.8  # of those that are left then, for long looks at a log
 RULES_SECONDS = 0.5  # of those that are left then, for reward and end
+LEAST_FOR_RULES = 5.0  # seconds: without a reward nobody can plan
 WRITING = 2.0  # seconds to judge and to write what was found
 HORIZONS = (1, 5, 25)
 LONG = 1000  # steps of a log that laws are compared over, where none is exact
@@ -136,12 +137,12 @@ def discover(
 
     found = search(data)
     # Single steps that noise explains may hide a loss that only shows after many.
-    if not can_act and (found.verdict != "explained" or found.evidence[0].experience.noisy):
+    if not can_act and reading.coordinates and (found.verdict != "explained" or found.evidence[0].experience.noisy):
         progress("looking at long stretches of the log")
         found = _at_length(found, data, kept_aside, world, clock.part(LONG_LOOK_SECONDS), progress)
     progress("finding reward and end")
     steps = transitions(found.reading, [*data, *kept_aside])
-    rules = clock.part(RULES_SECONDS)
+    rules = clock.part(RULES_SECONDS).at_least(LEAST_FOR_RULES)
     reward, ends = find_reward(found.reading, world.action_space, steps, rules), find_ends(found.reading, steps)
     known = Known(found, reward, ends, tuple(data), tuple(kept_aside))
     if can_act:

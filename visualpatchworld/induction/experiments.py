@@ -37,6 +37,7 @@ MANY_OPEN = 0.02  # of the steps: more that stay unforeseen ask for another law
 SECONDS_TO_SEARCH = 15.0
 SECONDS_TO_REHEARSE = 12.0
 SECONDS_TO_EXPLORE = 3.0
+LEAST_FOR_RULES = 3.0
 MANY_CONSTANTS = 30  # of a program that explains little: no plan is made with more
 LIMITS_SHARE = 0.5  # of the time that is left, for limits that new steps ask for
 REHEARSALS = 3
@@ -203,7 +204,11 @@ def with_rules(known: Known, world: World, clock: Clock) -> Known:
     """Reward and end anew from all that was seen; a reward that still holds stays."""
     steps = known.steps
     ends = find_ends(known.found.reading, steps)
-    reward = known.reward if holds(known.reward, steps) else find_reward(known.found.reading, world.action_space, steps, clock)
+    reward = (
+        known.reward
+        if holds(known.reward, steps)
+        else find_reward(known.found.reading, world.action_space, steps, clock.at_least(LEAST_FOR_RULES))
+    )
     alone = replace(known, data=(*known.data, *known.aside))
     inside = find_inside(known.found.reading, steps, unforeseen(known.found, _rows(alone))) if _lawful(known.found) else Inside()
     return replace(known, reward=reward, ends=ends, inside=inside)

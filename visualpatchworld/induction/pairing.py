@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.noise import robust_spread
 from visualpatchworld.induction.reading import Integrator
@@ -17,6 +17,8 @@ from visualpatchworld.world.trajectory import Trajectory
 
 PAIR = 0.05  # a velocity leaves at most this part of its coordinate's motion
 DECIDED = 0.03  # how close the weight of an integrator must come to count as that integrator's
+JUMP = 8.0  # times the usual change of a velocity in a step
+MOSTLY_SMOOTH = 0.8  # of the steps are without jumps where those are events
 RESTING = 1e-6  # of a coordinate's typical motion: less in a step is rest
 LEAST_MOVING = 10  # steps with motion that a velocity is told by
 MOSTLY = 0.5  # of the steps: what moves in fewer is looked at in these alone
@@ -91,12 +93,14 @@ def _possible_pairs(observed: Observed, k: int, one: Series) -> list[Pair]:
     if moving.sum() < LEAST_MOVING:
         return []
     free = free & moving if (free & moving).mean() < MOSTLY else free
+    every = free
     found = []
     for column in observed.columns:
         role, of = observed.told.get(column, ("velocity", None))
         if column in one.columns or role != "velocity" or (of is not None and of not in one.columns):
             continue
         old, new = observed.ends(column)
+        free = every & _without_jumps(old, new)
         fit = robust_fit(np.stack([(old + new) / 2, (old - new) / 2], axis=-1)[free], moved[free], floor=fine)
         slope = float(fit.coefficients[0])
         left = robust_spread(fit.left) / spread
@@ -164,7 +168,15 @@ def _parts(observed: Observed, series: Sequence[Series], pair: Pair) -> tuple[np
     one = series[pair.coordinate]
     free = away_from_edges(one)
     old, new = observed.ends(pair.column)
+    free = free & _without_jumps(old, new)
     return (one.moved * np.sign(pair.slope))[free], old[free], new[free]
+
+
+def _without_jumps(old: Float[np.ndarray, " N"], new: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
+    """Steps in which a velocity changes no more than in most: a bounce weighs so much that it alone would tell the integrator."""
+    change = np.abs(new - old)
+    usual = change <= JUMP * float(np.median(change))
+    return usual if usual.mean() > MOSTLY_SMOOTH else np.ones(len(old), bool)
 
 
 def _weight(observed: Observed, series: Sequence[Series], pair: Pair, step: float) -> float:

@@ -149,7 +149,8 @@ def _found(
         # What looks like a hidden velocity may be a law of first order that a flexible fit does not know: the simpler one is asked first.
         say("sums of terms without hidden velocities")
         evidence = _sums(search, reading.without_hidden(), PRODUCTS, only_exact=True)
-    looks = _looks(reading, coupled) if not _settled(evidence) else []
+    looks = _looks(reading, coupled) if evolving else [(reading, PRODUCTS, False)]
+    looks = [] if _settled(evidence) else looks
     for number, (version, deepest, only_exact) in enumerate(looks):
         say("sums of terms")
         shared = search if number == len(looks) - 1 else replace(search, clock=clock.part(FIRST_LOOKS))

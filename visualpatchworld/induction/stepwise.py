@@ -22,6 +22,8 @@ MOST_SCANNED = 4
 PENALTY = 3.0  # times log N, per unit of a term's cost
 EXACT = 4.0  # so many times the noise floor still counts as nothing left
 MOST_ROWS = 2500
+MOST_OF = 0.8  # of the usual rows
+LIVELY = 0.2  # of the spread of all usual rows: less is there in rows that tell nothing
 ALIKE = 0.9999  # cosine of the angle between two columns that may stand for each other
 SAME = 1.0001  # times what is left: no more
 MOST_PLAIN = 150  # terms that a choice may begin with all at once
@@ -349,6 +351,8 @@ def _finished(item: _Item, goal, target, samples, picked, usual, floor, scale) -
         true = solve(full[kept], target[kept])
         left_all = target - full @ true
         kept = within(left_all, floor, usual=usual)
+    if kept.sum() < MOST_OF * usual.sum() and np.std(target[kept]) < LIVELY * np.std(target[usual]):
+        kept = usual  # rows in which nothing happens explain nothing
     left = float(np.sqrt(np.mean(left_all[kept] ** 2)))
     cost = sum(term.cost for term in item.terms)
     score = len(goal) * np.log(max(item.squares / len(goal), floor**2, 1e-300)) + PENALTY * np.log(len(goal)) * cost

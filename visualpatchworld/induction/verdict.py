@@ -18,6 +18,7 @@ Verdict = Literal["explained", "valid-inside", "ambiguous", "unexplained"]
 GOOD = 1e-3  # of the spread of motion, over the horizon
 FAIR = 0.05
 CONSISTENT = 1.5  # times the error that noise alone makes
+MOST_NOISE = 0.5  # of the spread of motion: what noise makes more of explains nothing, whatever makes it
 LEAST_ROWS_PER_TERM = 5
 LEAST_STEPS = 100  # that must follow each other before noise of the world can be told
 ROUNDING = 1e-13  # of a field's size: less is arithmetic
@@ -39,14 +40,14 @@ def judge(evidence: Sequence[Evidence]) -> tuple[Verdict, str]:
     expected = expected_error(best) if data.noisy else 0.0
     if data.noisy:
         said += f"; noise of observations alone makes {expected:.1g}"
-    consistent = data.noisy and best.error <= CONSISTENT * expected
+    consistent = data.noisy and best.error <= min(CONSISTENT * expected, MOST_NOISE)
     lawful = not best.draft.empirical
     if not data.noisy and best.error > GOOD:
         left = process_noise(best)
         if left is not None:
             expected = expected_error(best, left)
             said += f"; what is left of single steps nothing predicts, as noise in the world itself, and that alone makes {expected:.1g}"
-            consistent = lawful = best.error <= CONSISTENT * expected
+            consistent = lawful = best.error <= min(CONSISTENT * expected, MOST_NOISE)
     if best.error > FAIR and not consistent:
         return "unexplained", f"{said}; {worst}."
     rival = next((e for e in evidence[1:] if e.draft.laws != best.draft.laws and e.constants <= best.constants and _differ(e, best)), None)
