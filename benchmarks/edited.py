@@ -20,7 +20,7 @@ from goals import _seeds
 from visualpatchworld import api
 from visualpatchworld.cli._compute import keep_compiled
 from visualpatchworld.domain import load_domain
-from visualpatchworld.paper.evaluation import Request, measure, measure_floors
+from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
 from visualpatchworld.paper.task import summarize
 from visualpatchworld.program.edit import edit
 from visualpatchworld.program.program import Program, read_program
@@ -120,7 +120,7 @@ def run(name: str, case: Case, seed: int, options: argparse.Namespace) -> None:
     world = domain.of(traces.constants)
     for method, program in programs.items():
         program.check(world.scene.state_space, world.layout.action.width)
-        request = Request(
+        request = EvalConfig(
             domain=world,
             constants=traces.constants,
             vary={key: str(value) for key, value in case.vary.items()},

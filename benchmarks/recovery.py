@@ -26,7 +26,7 @@ from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.induce import choose_form, induce, induce_from, summary
 from visualpatchworld.induction.windows import errors_by_horizon, trajectories_of
 from visualpatchworld.output import make_folder
-from visualpatchworld.paper.evaluation import Request, measure, measure_floors, report
+from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors, report
 from visualpatchworld.program.program import Program
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import collect, for_tasks
@@ -230,7 +230,7 @@ def end_to_end(
     rng = np.random.default_rng(TASK_SEED)
     errors = errors_by_horizon(program, trajectories_of(for_tasks(episodes)), domain, rng, FORESEEN_STEPS)
     quantity, radius = JUDGED[domain.name]
-    request = Request(
+    request = EvalConfig(
         domain=domain, constants=constants, vary={name: str(value) for name, value in vary.items()}, method="vpw", program=program,
         observe="oracle", score="induced", episodes=episodes, source="collected", count=options.plan, offset=25, seed=TASK_SEED,
         metric=next(iter(domain.metrics)), planner_name=options.planner,

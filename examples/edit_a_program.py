@@ -4,7 +4,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import visualpatchworld as vpw
-from visualpatchworld.paper.goals import Goals
 
 INDUCED = Path(__file__).parent.parent / "programs" / "tworoom" / "world_model.py"
 
@@ -24,7 +23,7 @@ with TemporaryDirectory() as folder:
     through_walls = vpw.load_program(world, path)
 
 # Goals of other episodes often lie in the other room, so plans have to know of the wall.
-elsewhere = Goals(of="other-episode")
+elsewhere = vpw.Goals(of="other-episode")
 for name, program in {"as induced": induced, "half as fast": slower, "through walls": through_walls}.items():
     error = vpw.rollout_errors(world, program, traces)["agent_px"][25]
     evaluation = vpw.evaluate(world, program, traces, tasks=20, goals=elsewhere)

@@ -26,8 +26,8 @@ LAYERS = [
     ["domain"],
     ["trace"],
     ["world"],
-    ["scene.calibrate", "scene.audit"],
-    ["program.env", "program.follow"],
+    ["scene.calibrate"],
+    ["program.env"],
     [
         "plan.margins",
         "plan.feedback",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from visualpatchworld.domain import find_domains, load_domain
     from visualpatchworld.errors import VpwError
+    from visualpatchworld.paper.goals import Goals
     from visualpatchworld.plan.goal_state import evaluate_goal
     from visualpatchworld.plan.reward import evaluate_return
     from visualpatchworld.program.env import as_env, as_vector_env
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
     from visualpatchworld.program.rollout import compile_rollouts
     from visualpatchworld.world.open import open_world
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
+    "Goals",
     "Program",
     "VpwError",
     "as_env",
@@ -57,6 +59,7 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
+    "Goals": "paper.goals",
     "Program": "program.program",
     "VpwError": "errors",
     "as_env": "program.env",

@@ -27,7 +27,7 @@ from visualpatchworld.induction.select import Evidence
 from visualpatchworld.induction.windows import ErrorTable, errors_by_horizon, trajectories_of
 from visualpatchworld.output import make_folder
 from visualpatchworld.paper.cell import Observe, Score
-from visualpatchworld.paper.evaluation import Evaluation, Request, measure, measure_floors
+from visualpatchworld.paper.evaluation import EvalConfig, Evaluation, measure, measure_floors
 from visualpatchworld.paper.film import write_films
 from visualpatchworld.paper.goals import Goals
 from visualpatchworld.plan.planner import Situation
@@ -264,7 +264,7 @@ def evaluate(
             raise UnknownName(kind, name, known)
     if tasks < 1 or offset < 1:
         raise VpwError(f"Ask for at least one task, with its goal at least one step ahead, not for {tasks} with goals {offset} ahead.")
-    request = Request(
+    request = EvalConfig(
         domain=domain.of(_of(domain, traces).constants),
         constants=traces.constants,
         vary=_changes(domain, traces),

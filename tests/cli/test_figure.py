@@ -29,7 +29,7 @@ def test_what_is_wrong_is_one_sentence_and_leaves_nothing(vpw: Vpw, runs: Path):
     assert vpw.refused("figure", "sucess").endswith("Did you mean 'success'?")
     assert vpw.refused("figure", "success", "--format", "pdf") == "No format 'pdf'. Found: png, svg."
     assert vpw.refused("figure", "success", "--out", "a.jpg").startswith("No format 'jpg'. Found: png, svg.")
-    assert "`vpw exhibit rollout DOMAIN --results runs/bench`" in vpw.refused("figure", "rollout-error")
+    assert "`vpw analyse rollout DOMAIN --results runs/bench`" in vpw.refused("figure", "rollout-error")
     assert "`vpw bench main --out DIR`" in vpw.refused("figure", "success", "--results", "nowhere")
     assert "no folder" in vpw.refused("figure", "success", "--out", "nowhere/a.png")
     assert [path.name for path in Path().iterdir()] == ["runs"]

@@ -78,7 +78,7 @@ def test_numbers_that_nothing_can_be_done_with_are_refused(arguments: tuple[obje
 
 
 def test_a_mistake_of_our_own_is_one_line_that_asks_to_be_reported(vpw: Vpw, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("visualpatchworld.cli.domains.find_domains", lambda: [][1])
+    monkeypatch.setattr("visualpatchworld.cli.worlds.find_domains", lambda: [][1])
     code, out, err = vpw.run("domains")
     assert (code, out, err.count("\n")) == (1, "", 1) and "please report it (IndexError" in err
     monkeypatch.setenv("VPW_TRACEBACK", "1")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-from paper.made_results import add, add_exhibit, add_floors
+from paper.made_results import add, add_analysis, add_floors
 from report.made_run import TEXT, induction, make_run
 
 from visualpatchworld.domain import load_domain
@@ -59,25 +59,25 @@ def _record_call(path: Path, frame: np.ndarray) -> None:
 
 
 def _fill_bench(folder: Path) -> None:
-    """Results of a few cells with all exhibits, and the programs beside them."""
+    """Results of a few cells with all analyses, and the programs beside them."""
     results, program = folder / "results", folder / "programs" / "slider"
     fingerprint = Program(TEXT).hash
     for seed in (42, 43):
         add(results, [True, False, True, True], solved=1, seed=seed, program=fingerprint)
         add_floors(results, [True, False, False, False], [True, True, False, False], solved=1, seed=seed)
     errors = {"mean": [0.1, 0.2, None], "median": [0.1, 0.1, 0.2], "p90": [0.2, 0.3, None]}
-    add_exhibit(results, "rollout", {"horizon": 3, "rollout_error": {"puck_m": errors}})
+    add_analysis(results, "rollout", {"horizon": 3, "rollout_error": {"puck_m": errors}})
     motion = {"episode": 4, "true": [1.0, 2.0], "predicted": [1.0, None], "true_sum": 3.0, "predicted_sum": 1.0, "not_finite": 1}
-    add_exhibit(results, "motion", {"motion": {"block_px": motion}}, domain="pusht")
+    add_analysis(results, "motion", {"motion": {"block_px": motion}}, domain="pusht")
     grid = np.add.outer(np.arange(3.0), 10.0 * (np.arange(3) > 1))
-    add_exhibit(results, "smoothness", {"action": [-1, 0, 1], "engine": grid.tolist(), "program": (grid / 2).tolist()}, domain="tworoom")
+    add_analysis(results, "smoothness", {"action": [-1, 0, 1], "engine": grid.tolist(), "program": (grid / 2).tolist()}, domain="tworoom")
     looks = {"0": {"tool": {"puck": [[[1, 2], [3, 4]]]}, "oracle": {"puck": [[[1, 2], [3, 5]]]}}}
-    add_exhibit(results, "audit", {"rmse": {"puck_m": 0.012}, "looks": looks}, method="tool", pictures={"0": PICTURE})
+    add_analysis(results, "audit", {"rmse": {"puck_m": 0.012}, "looks": looks}, method="tool", pictures={"0": PICTURE})
     pixels = {"puck": {"before": [10.0, 20.0], "after": [30.0, 20.0], "predicted": [32.0, 20.0]}}
     fields = [{"name": "puck_x", "unit": "m"}, {"name": "puck_vx", "unit": "m/s"}]
     states = {"before": [0.0, 1.0], "after": [0.1, 0.9], "predicted": [0.12, None], "action": [0.5], "error": {"puck_m": 0.02}}
     moment = {"episode": 2, "step": 7, "fields": fields, **states, "pixels": pixels, "program_text": TEXT}
-    add_exhibit(results, "transition", moment, pictures={"before": PICTURE, "after": PICTURE})
+    add_analysis(results, "transition", moment, pictures={"before": PICTURE, "after": PICTURE})
     program.mkdir(parents=True)
     (program / "world_model.py").write_text(TEXT)
     (program / "induction.json").write_text(json.dumps(induction()))

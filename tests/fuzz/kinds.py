@@ -44,14 +44,14 @@ ROLLOUT = ("rollout", "program.py", "--domain", "slider", "--traces", "traces.h5
 PLAN_ON = (*PLAN, "--program", "program.py", "--traces", "traces.h5", "--results", "kept")
 EXPORT = ("export", "traces.h5", "--domain", "slider", "--out", "out.jsonl", "--view")
 SCENE = ("scene", "slider", "traces.h5:3", "--via")
-MOTION = ("exhibit", "motion", "slider", "--program", "program.py", "--traces", "traces.h5", "--results", "kept")
+MOTION = ("analyse", "motion", "slider", "--program", "program.py", "--traces", "traces.h5", "--results", "kept")
 LOOK, ASK = ("scene", "slider", "frame.png", "--via", "tool"), ("scene", "slider", "frame.png", *VLM)
 READ_TRACE = (*[(*SCENE, "oracle")] * 6, *[(*SCENE, "tool")] * 2, (*EXPORT, "oracle"), (*EXPORT, "tool"), ROLLOUT, PLAN_ON, MOTION)
 READ_OTHER = (
     ("scene", "{stem}", "{file}:3", "--via", "oracle"),
     ("export", "{file}", "--domain", "{stem}", "--out", "out.jsonl", "--view", "oracle"),
 )
-SEARCHED = ("exhibit", "rollout", "slider", "--traces", "traces.h5", "--results", "bench")
+SEARCHED = ("analyse", "rollout", "slider", "--traces", "traces.h5", "--results", "bench")
 
 
 def damage_as_named(path: Path, rng: Random) -> str:
@@ -68,8 +68,8 @@ KINDS = (
     Kind("recording", "calls.jsonl", damage_json_line, [ASK], weight=2),
     Kind("calibration", "calibration.json", damage_json, [(*ASK, "--calibration", "calibration.json")]),
     Kind("results", "bench/results/*.jsonl", damage_json_line, [*TABLE, FIGURE[0], FIGURE[-1]], weight=5),
-    Kind("exhibit", "bench/results/exhibits/*.json", damage_json, [*TABLE[1:8], *FIGURE], weight=5),
-    Kind("exhibit picture", "bench/results/exhibits/*.png", damage_bytes, [FIGURE[3], FIGURE[6], TABLE[5]]),
+    Kind("analyse", "bench/results/exhibits/*.json", damage_json, [*TABLE[1:8], *FIGURE], weight=5),
+    Kind("analysis picture", "bench/results/exhibits/*.png", damage_bytes, [FIGURE[3], FIGURE[6], TABLE[5]]),
     Kind("induction", "bench/programs/*/induction.json", damage_json, [TABLE[3], TABLE[4], FIGURE[4]], weight=3),
     Kind("search", "bench/programs/worldcoder-slider/*", damage_as_named, [SEARCHED]),
     Kind("run", "run/*.*", damage_as_named, [("report", "run")], weight=2),

@@ -7,9 +7,9 @@ import pytest
 from toy_program import RIGHT
 
 from visualpatchworld.live.picture import motion_text, world_text
+from visualpatchworld.live.server import DEEDS, Refused, read_wish
 from visualpatchworld.live.session import Session, turned
 from visualpatchworld.live.start import find, start
-from visualpatchworld.live.wish import DEEDS, Refused, read_wish
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from visualpatchworld.domain import load_domain
+from visualpatchworld.paper.analyses import Analysis, write_analysis
 from visualpatchworld.paper.cell import Cell, Outcome, source_title
-from visualpatchworld.paper.exhibits import Exhibit, write_exhibit
 
-# What the file of an exhibit has to hold, as far as a test does not care what it is.
+# What the file of an analysis has to hold, as far as a test does not care what it is.
 WHOLE: dict[str, dict[str, Any]] = {
     "audit": {"precision": 1.0, "recall": 1.0, "frames": 9, "seconds_per_frame": 0.01, "looks": {}},
     "rollout": {"horizon": 25, "windows": 9, "not_finite": 0},
@@ -50,13 +50,13 @@ def add_floors(folder: Path, zero: Sequence[bool], random: Sequence[bool], **cha
         add(folder, successes, method=method, score="none", planner="", program="", plans=0, **changes)
 
 
-def add_exhibit(folder: Path, kind: str, data: Mapping[str, Any], domain: str = "slider", method: str = "vpw", **changes: Any) -> Exhibit:
-    """An exhibit with these data."""
+def add_analysis(folder: Path, kind: str, data: Mapping[str, Any], domain: str = "slider", method: str = "vpw", **changes: Any) -> Analysis:
+    """An analysis with these data."""
     fields: dict[str, Any] = {"source": domain, "program": "aaa", "seed": 0, "episodes": "eee", "versions": {}} | changes
     title = source_title(load_domain(domain), fields["source"])
-    exhibit = Exhibit(kind=kind, domain=domain, title=title, method=method, data={**WHOLE.get(kind, {}), **data}, **fields)
-    write_exhibit(folder, exhibit)
-    return exhibit
+    analysis = Analysis(kind=kind, domain=domain, title=title, method=method, data={**WHOLE.get(kind, {}), **data}, **fields)
+    write_analysis(folder, analysis)
+    return analysis
 
 
 def share(successes: int, count: int) -> list[bool]:

@@ -19,7 +19,7 @@ import toy_program
 from cli.conftest import Vpw, vpw  # noqa: F401  a fixture
 
 from visualpatchworld.errors import VpwError, WorkerFailed
-from visualpatchworld.paper import cluster
+from visualpatchworld.paper import jobs as job_runners
 from visualpatchworld.paper.suite import SUITES
 
 pytest.importorskip("distributed", reason="A cluster needs Dask: pip install 'visualpatchworld[dask]'.")
@@ -128,12 +128,12 @@ def test_nobody_waits_for_ever(tmp_path: Path):
     settings: dict[str, Any] = {"n_workers": 0, "dashboard_address": None, "host": "127.0.0.1"}
     with LocalCluster(**settings) as nobody, Client(nobody) as client:
         jobs: Any = [Forever()]
-        (failure,) = cluster.run_jobs(client, jobs, tmp_path, tmp_path, gone_s=0.1)
+        (failure,) = job_runners.run_on_cluster(client, jobs, tmp_path, tmp_path, gone_s=0.1)
         assert isinstance(failure, WorkerFailed) and "waits for a worker" in str(failure)
 
 
 def test_no_cluster_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cluster, "REACHED_S", 0.5)
+    monkeypatch.setattr(job_runners, "REACHED_S", 0.5)
     for address in ("tcp://127.0.0.1:9", "nonsense://"):
-        with pytest.raises(VpwError, match="No Dask scheduler answers"), cluster.cluster(address, tmp_path):
+        with pytest.raises(VpwError, match="No Dask scheduler answers"), job_runners.cluster(address, tmp_path):
             pass

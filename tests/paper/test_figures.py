@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from paper.made_results import add, add_exhibit, add_floors, share
+from paper.made_results import add, add_analysis, add_floors, share
 from report.made_run import induction
 from toy_program import RIGHT
 
@@ -45,17 +45,17 @@ def folder(tmp_path: Path) -> Path:
         add_floors(results, share(5, 50), share(10, 50), seed=seed)
     add(results, share(11, 50), domain="pusht")
     add(results, share(25, 50), method="worldcoder", program="ccc", written_by="small, 8 calls")
-    add_exhibit(results, "rollout", {"horizon": 3, "rollout_error": {"puck_m": ERRORS}})
-    add_exhibit(results, "rollout", {"horizon": 3, "rollout_error": {"puck_m": {**ERRORS, "median": [1, 2, 3]}}}, method="worldcoder")
+    add_analysis(results, "rollout", {"horizon": 3, "rollout_error": {"puck_m": ERRORS}})
+    add_analysis(results, "rollout", {"horizon": 3, "rollout_error": {"puck_m": {**ERRORS, "median": [1, 2, 3]}}}, method="worldcoder")
     motion = {"episode": 4, "true": [1.0, 2.0, 3.0], "predicted": [1.0, None, 2.5], "true_sum": 6, "predicted_sum": 3.5, "not_finite": 1}
-    add_exhibit(results, "motion", {"motion": {"block_px": motion}}, domain="pusht")
+    add_analysis(results, "motion", {"motion": {"block_px": motion}}, domain="pusht")
     engine = np.add.outer(np.arange(3.0), 10.0 * (np.arange(3) > 1))
     landscape = {"action": [-1, 0, 1], "engine": engine.tolist(), "program": (engine / 2).tolist()}
-    add_exhibit(results, "smoothness", landscape)
+    add_analysis(results, "smoothness", landscape)
     looks = {"0": {"tool": {"puck": [[[1, 2], [3, 4]]]}, "oracle": {"puck": [[[1, 2], [3, 5]]]}}}
     audit = {"rmse": {"puck_m": 0.012}, "precision": 1.0, "recall": 1.0, "frames": 9, "seconds_per_frame": 0.01, "looks": looks}
-    add_exhibit(results, "audit", audit, method="tool", pictures={"0": PICTURE})
-    add_exhibit(results, "transition", TRANSITION, pictures={"before": PICTURE, "after": PICTURE})
+    add_analysis(results, "audit", audit, method="tool", pictures={"0": PICTURE})
+    add_analysis(results, "transition", TRANSITION, pictures={"before": PICTURE, "after": PICTURE})
     asked = {"a": ("action", True), "b": ("loss", False)}
     verdicts = [{"probe": name, "asks": asks, "explained": right, "errors": {}} for name, (asks, right) in asked.items()]
     candidates = [
@@ -102,11 +102,11 @@ def test_a_figure_is_drawn_twice_with_the_same_bytes(name: str, folder: Path, tm
 
 @pytest.mark.parametrize("name", IDS)
 def test_what_is_missing_is_one_sentence_with_the_command(name: str, tmp_path: Path):
-    with pytest.raises(NoResults, match=r"There are no results of .*; `vpw (exhibit|bench) .*--(results|out) .*` computes them\.$"):
+    with pytest.raises(NoResults, match=r"There are no results of .*; `vpw (analysis|bench) .*--(results|out) .*` computes them\.$"):
         made(name, tmp_path)
 
 
-def test_rollout_lines_are_those_of_the_exhibits(folder: Path):
+def test_rollout_lines_are_those_of_the_analyses(folder: Path):
     shown = lines(panel(made("rollout-error", folder), "Slider: puck_m"))
     mean = shown.pop("induced, mean")
     assert mean[:2] == ERRORS["mean"][:2] and np.isnan(mean[2])  # an infinite mean is not drawn
@@ -116,7 +116,7 @@ def test_rollout_lines_are_those_of_the_exhibits(folder: Path):
 
 
 def test_a_legend_has_every_method_that_any_panel_shows(folder: Path):
-    add_exhibit(folder, "rollout", {"horizon": 3, "rollout_error": {"block_px": ERRORS}}, domain="pusht", method="poe-world")
+    add_analysis(folder, "rollout", {"horizon": 3, "rollout_error": {"block_px": ERRORS}}, domain="pusht", method="poe-world")
     (legend,) = made("rollout-error", folder).legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "PoE-World, median", "PoE-World, 90th percentile", "PoE-World, mean", "induced, median", "induced, 90th percentile",

@@ -9,7 +9,7 @@ import pytest
 from toy_program import RIGHT
 
 from visualpatchworld.domain import Domain, load_domain
-from visualpatchworld.paper.evaluation import Request
+from visualpatchworld.paper.evaluation import EvalConfig
 from visualpatchworld.paper.film import CAPTION_PX, IMAGINED, LAST_FRAMES, REAL, SCALE, film, imagine, ways_in, write_films
 from visualpatchworld.plan.control import Attempt, PlanMade
 from visualpatchworld.plan.observer import Task
@@ -99,7 +99,7 @@ def test_imagined_and_real_ways_are_drawn(rooms: Domain):
 @pytest.mark.filterwarnings("ignore:os.fork")
 def test_films_can_be_watched(tmp_path: Path, toy: Domain):
     episodes = tuple(collect(toy, toy.constants, episodes=5, seed=3))
-    request = Request(
+    request = EvalConfig(
         domain=toy, constants=toy.constants, vary={}, method="vpw", program=RIGHT, observe="oracle", score="induced", episodes=episodes,
         source="toy", count=6, offset=10, seed=4, metric="at_goal",
     )  # fmt: skip

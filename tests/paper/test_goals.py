@@ -10,7 +10,7 @@ from toy_program import RIGHT
 
 from visualpatchworld.domain import DEFAULT, Domain
 from visualpatchworld.errors import UnknownName, VpwError
-from visualpatchworld.paper.evaluation import Request, measure, measure_floors
+from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
 from visualpatchworld.paper.goals import BadGoal, Goals, counted, read_goal
 from visualpatchworld.paper.results import NoResults, read_results
 from visualpatchworld.paper.tables import make_table
@@ -18,13 +18,13 @@ from visualpatchworld.paper.task import draw_far_tasks, summarize
 from visualpatchworld.trace.episode import collect
 
 
-def request(toy: Domain, **changes) -> Request:
+def request(toy: Domain, **changes) -> EvalConfig:
     fields = {
         "domain": toy, "constants": toy.constants, "vary": {}, "method": "vpw", "program": RIGHT, "observe": "oracle", "score": "induced",
         "episodes": tuple(collect(toy, toy.constants, episodes=15, seed=3)), "source": "slider", "count": 4, "offset": 5, "seed": 0,
         "metric": "at_goal", "planner_name": DEFAULT, "brief": True,
     }  # fmt: skip
-    return Request(**fields | changes)  # type: ignore[arg-type]
+    return EvalConfig(**fields | changes)  # type: ignore[arg-type]
 
 
 def test_starts_and_goals_are_of_different_episodes_and_apart(toy: Domain):

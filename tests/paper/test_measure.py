@@ -11,31 +11,31 @@ from toy_program import BREAKS_LEFTWARDS, RIGHT
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.paper.cell import Outcome
-from visualpatchworld.paper.evaluation import Condition, Request, measure, measure_floors, report
+from visualpatchworld.paper.evaluation import Condition, EvalConfig, measure, measure_floors, report
 from visualpatchworld.paper.task import summarize, wilson_percent
 from visualpatchworld.plan.observer import Oracle, Pixels
 from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer
 from visualpatchworld.trace.episode import collect, for_tasks
 
 COUNT = 6
-Requests = Callable[..., Request]
+Requests = Callable[..., EvalConfig]
 
 
 @pytest.fixture
 def asked(toy: Domain) -> Requests:
     episodes = tuple(collect(toy, toy.constants, episodes=5, seed=3))
 
-    def of(**changes) -> Request:
+    def of(**changes) -> EvalConfig:
         fields = {
             "domain": toy, "constants": toy.constants, "vary": {}, "method": "vpw", "program": RIGHT, "observe": "oracle",
             "score": "induced", "episodes": episodes, "source": "toy", "count": COUNT, "offset": 10, "seed": 4, "metric": "at_goal",
         }  # fmt: skip
-        return Request(**(fields | changes))
+        return EvalConfig(**(fields | changes))
 
     return of
 
 
-def outcomes(folder: Path, request: Request) -> list[Outcome]:
+def outcomes(folder: Path, request: EvalConfig) -> list[Outcome]:
     folder.mkdir(exist_ok=True)
     return list(measure(folder, request))
 

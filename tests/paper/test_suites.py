@@ -10,11 +10,11 @@ import pytest
 from paper.made_results import WHOLE
 
 from visualpatchworld.errors import UnknownName, WorkerFailed
+from visualpatchworld.paper.analyses import Analysis, find_analyses, write_analysis
 from visualpatchworld.paper.baselines.run import find_methods
 from visualpatchworld.paper.cell import Observe
-from visualpatchworld.paper.exhibits import Exhibit, find_exhibits, write_exhibit
-from visualpatchworld.paper.jobs import CellJob, ExhibitJob, Source, Writer, run_job, run_jobs
-from visualpatchworld.paper.suite import CONDITIONS, SUITES, cells, exhibits, find_suite, sources
+from visualpatchworld.paper.jobs import AnalysisJob, CellJob, Source, Writer, run_job, run_jobs
+from visualpatchworld.paper.suite import CONDITIONS, SUITES, analyses, cells, find_suite, sources
 from visualpatchworld.program.program import Program
 
 SOURCES = [Source(name, Path(f"{name}.h5"), Path(f"{name}/world_model.py")) for name in ("one", "two")]
@@ -149,21 +149,21 @@ def test_the_paper_is_every_suite_once_and_quick_things_first():
     assert made[0] == cells(find_suite("main"), domains)[0]
 
 
-def test_the_paper_s_exhibits_are_of_every_program_there_is_and_measured_once(tmp_path: Path):
+def test_the_paper_s_analyses_are_of_every_program_there_is_and_measured_once(tmp_path: Path):
     source = Source("slider", tmp_path / "slider.h5", tmp_path / "programs" / "slider" / "world_model.py")
-    kinds = find_exhibits()
-    assert exhibits(find_suite("main"), [source], tmp_path) == []
-    assert {job.kind for job in exhibits(find_suite("paper"), [source], tmp_path)} == {kind for kind in kinds if kinds[kind] != "program"}
+    kinds = find_analyses()
+    assert analyses(find_suite("main"), [source], tmp_path) == []
+    assert {job.kind for job in analyses(find_suite("paper"), [source], tmp_path)} == {kind for kind in kinds if kinds[kind] != "program"}
     rival = tmp_path / "programs" / "worldcoder-slider" / "world_model.py"
     for program in (source.program, rival):
         program.parent.mkdir(parents=True)
         program.write_text(f"# of {program.parent.name}\n")
-    made = exhibits(find_suite("paper"), [source], tmp_path)
+    made = analyses(find_suite("paper"), [source], tmp_path)
     assert {(job.kind, job.source.method) for job in made} == {
         (kind, method) for kind, of in kinds.items() for method in (("vpw", "worldcoder") if of == "program" else ("vpw",))
     }
     command = next(job for job in made if job.source.rival and job.kind == "rollout").command(tmp_path)
-    assert command[3:6] == ["exhibit", "rollout", "slider"] and "--sandbox" in command
+    assert command[3:6] == ["analyse", "rollout", "slider"] and "--sandbox" in command
     assert (option(command, "--program"), option(command, "--method")) == (str(rival), "worldcoder")
 
     program = Program(source.program.read_text()).hash
@@ -176,8 +176,8 @@ def test_the_paper_s_exhibits_are_of_every_program_there_is_and_measured_once(tm
         "versions": {},
         "data": WHOLE["rollout"] | {"rollout_error": {"puck_m": {name: [0.0] * 25 for name in ("mean", "median", "p90")}}},
     }
-    write_exhibit(tmp_path, Exhibit(kind="rollout", method="vpw", program=program, **fields))
-    left = exhibits(find_suite("paper"), [source], tmp_path)
-    assert set(made) - set(left) == {ExhibitJob(source, "rollout")}
+    write_analysis(tmp_path, Analysis(kind="rollout", method="vpw", program=program, **fields))
+    left = analyses(find_suite("paper"), [source], tmp_path)
+    assert set(made) - set(left) == {AnalysisJob(source, "rollout")}
     source.program.write_text("# another\n")
-    assert exhibits(find_suite("paper"), [source], tmp_path) == made
+    assert analyses(find_suite("paper"), [source], tmp_path) == made

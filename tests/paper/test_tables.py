@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from paper.made_results import add, add_exhibit, add_floors, share
+from paper.made_results import add, add_analysis, add_floors, share
 from report import made_run
 
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.paper.cell import NO_PROGRAM
-from visualpatchworld.paper.render import FORMATS, as_text
 from visualpatchworld.paper.results import read_results
-from visualpatchworld.paper.table import Table
+from visualpatchworld.paper.table import FORMATS, Table, as_text
 from visualpatchworld.paper.tables import find_tables, make_table
 
 IDS = [
@@ -267,7 +266,7 @@ def test_ablation_reads_errors_beside_the_programs(tmp_path: Path):
 def test_a_ladder_of_one_domain(tmp_path: Path):
     folder = tmp_path / "results"
     add(folder, share(40, 50), domain="cube", observe="tool")
-    add_exhibit(folder, "audit", {"rmse": {"block_m": 0.0031}}, domain="cube", method="tool")
+    add_analysis(folder, "audit", {"rmse": {"block_m": 0.0031}}, domain="cube", method="tool")
     ours = row(made("cube-ladder", folder), "Tool+Induced")
     assert [text for text, _ in ours.values()] == ["Tool+Induced", "80", "80", "0.0031", "66", "0.08"]
 
@@ -277,12 +276,12 @@ def test_cases_show_how_far_programs_stray_and_things_move(tmp_path: Path):
     add(folder, share(50, 50), domain="reacher")
     add(folder, share(25, 50), domain="reacher", method="worldcoder", program="ccc", written_by="small, 8 calls")
     steps = {"mean": [0.01] * 12 + [9.0] * 13, "median": [0.001] * 25, "p90": [0.1] * 25}
-    add_exhibit(folder, "rollout", {"rollout_error": {"finger_m": steps}}, domain="reacher")
+    add_analysis(folder, "rollout", {"rollout_error": {"finger_m": steps}}, domain="reacher")
     astray = {"rollout_error": {"finger_m": {**steps, "mean": [0.5] * 11 + [None] * 14}}}
-    add_exhibit(folder, "rollout", astray, domain="reacher", method="worldcoder", written_by="small, 8 calls")
-    add_exhibit(folder, "rollout", {"rollout_error": {"finger_m": {**steps, "mean": [7] * 25}}}, domain="reacher", source="elsewhere")
+    add_analysis(folder, "rollout", astray, domain="reacher", method="worldcoder", written_by="small, 8 calls")
+    add_analysis(folder, "rollout", {"rollout_error": {"finger_m": {**steps, "mean": [7] * 25}}}, domain="reacher", source="elsewhere")
     moved = {"episode": 0, "true": [140.4], "predicted": [138.04], "true_sum": 140.4, "predicted_sum": 138.04, "not_finite": 0}
-    add_exhibit(folder, "motion", {"motion": {"block_px": moved}}, domain="pusht")
+    add_analysis(folder, "motion", {"motion": {"block_px": moved}}, domain="pusht")
     table = made("cases", folder)
     ours = [entry.text for entry in table.sections[0].rows[0]]
     assert ours == ["Oracle+Induced", "0.01", "100", "138", "140.4", "-"]
@@ -291,23 +290,23 @@ def test_cases_show_how_far_programs_stray_and_things_move(tmp_path: Path):
     assert table.sections[0].rows[0][1].detail == "median 0.001"
     paper = next(entries for entries in table.sections[1].rows if entries[0].text == "GIF-MCTS")
     assert [(entry.text, entry.detail) for entry in paper[3:]] == [("4722", "unstable"), ("140.4", ""), ("0", "")]
-    assert "vpw exhibit" not in told(table)
+    assert "vpw analyse" not in told(table)
 
 
-def test_cases_without_exhibits_tell_how_to_measure_them(folder: Path):
-    assert "`vpw exhibit rollout reacher --results DIR`" in told(made("cases", folder))
-    assert "`vpw exhibit motion pusht --results DIR`" in told(made("cases", folder))
+def test_cases_without_analyses_tell_how_to_measure_them(folder: Path):
+    assert "`vpw analyse rollout reacher --results DIR`" in told(made("cases", folder))
+    assert "`vpw analyse motion pusht --results DIR`" in told(made("cases", folder))
 
 
 def test_perception_has_the_audits_and_says_what_no_model_looked_at(folder: Path):
     audit = {"precision": 0.9951, "recall": 1.0, "rmse": {"puck_m": 0.0123, "puck_vx": 0.1}, "frames": 500, "seconds_per_frame": 0.0124}
-    add_exhibit(folder, "audit", audit, method="tool")
+    add_analysis(folder, "audit", audit, method="tool")
     table = made("perception", folder)
     errors = "puck_m 0.012 / - / -, puck_vx 0.1 / - / -"  # an audit from before percentiles were kept
     assert [text for text, _ in row(table, "Slider").values()] == ["Slider", "tool", "0.995", "1", errors, "500", "12"]
     assert [entry.text for entry in table.sections[0].rows if entry[1].text == "vlm" for entry in entry[2:]] == ["-"] * 20
     assert "vlm was not measured: it needs a model" in told(table)
-    assert "`vpw exhibit audit DOMAIN --results DIR` measures the tool path: pusht, tworoom, cube, reacher." in told(table)
+    assert "`vpw analyse audit DOMAIN --results DIR` measures the tool path: pusht, tworoom, cube, reacher." in told(table)
     quoted = [tuple(entry.text for entry in entries[:3]) for entries in table.sections[1].rows]
     assert ("Cube", "tool", "0.67") in quoted and ("PushT", "vlm", "-") in quoted
     assert table.measured[0]["rmse"] == audit["rmse"]
@@ -317,7 +316,7 @@ def test_perception_has_the_audits_and_says_what_no_model_looked_at(folder: Path
 def test_perception_shows_the_worst_beside_the_mean(folder: Path):
     audit = {"precision": 1.0, "recall": 1.0, "frames": 500, "seconds_per_frame": 0.0124}
     errors = {"rmse": {"puck_m": 0.0123}, "p99": {"puck_m": 0.05}, "worst": {"puck_m": 0.31}}
-    add_exhibit(folder, "audit", {**audit, **errors}, method="tool")
+    add_analysis(folder, "audit", {**audit, **errors}, method="tool")
     table = made("perception", folder)
     assert row(table, "Slider")["RMSE / p99 / worst"][0] == "puck_m 0.012 / 0.05 / 0.31"
     assert table.measured[0]["worst"] == {"puck_m": 0.31}
@@ -326,16 +325,16 @@ def test_perception_shows_the_worst_beside_the_mean(folder: Path):
 def test_a_landscape_stands_with_the_success_that_it_leads_to(tmp_path: Path):
     folder = tmp_path / "results"
     add(folder, share(49, 50), solved=5, domain="tworoom")
-    assert "`vpw exhibit smoothness tworoom --results DIR`" in told(made("two-room-landscape", folder))
+    assert "`vpw analyse smoothness tworoom --results DIR`" in told(made("two-room-landscape", folder))
     merit = {"agreement": 0.985, "gap": None, "engine_step": 0.49, "program_step": 0.48, "regret": 0.0}
     data = {"merit": merit, "beside": ["wall"], "episode": 51, "step": 3, "horizon": 25}
-    add_exhibit(folder, "smoothness", data, domain="tworoom")
+    add_analysis(folder, "smoothness", data, domain="tworoom")
     table = made("two-room-landscape", folder)
     assert [entry.text for entry in table.sections[0].rows[0]] == ["Oracle+Induced", "98", "96"]
     assert [entry.text for entry in table.sections[1].rows[0]] == ["Oracle+Induced", "97.8", "-"]  # 44 of 45
     assert [entries[1].text for entries in table.sections[2].rows] == ["0.985", "-", "0.49", "0.48", "0"]
     assert "episode 51, step 3, beside wall; 25 steps ahead; program aaa" in told(table)
-    assert "vpw exhibit" not in told(table)
+    assert "vpw analyse" not in told(table)
 
 
 def test_every_id_is_found_and_others_are_refused(tmp_path: Path):

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from visualpatchworld.paper.cell import BadResults
-from visualpatchworld.paper.render import FORMATS
 from visualpatchworld.paper.results import NoResults, read_results
-from visualpatchworld.paper.table import Entry, Table
+from visualpatchworld.paper.table import FORMATS, Entry, Table
 from visualpatchworld.paper.tables import make_table
 
 IDS = ["worlds", "cwmb", "real"]

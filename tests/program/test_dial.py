@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from visualpatchworld.program.dial import dials_of
+from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import Program
 
 TEXT = '''"""A program."""

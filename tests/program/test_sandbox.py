@@ -143,7 +143,7 @@ ctypes.CDLL = Bare
 """
 INSIDE = """
 import json, os, socket
-from visualpatchworld.program.sandbox_lock import lock
+from visualpatchworld.program.sandbox_child import lock
 active = lock(512)
 said = {}
 def attempt(name, act):

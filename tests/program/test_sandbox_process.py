@@ -22,7 +22,7 @@ FIELDS, ACTION_DIM = ("x", "v"), 2
 STATES, ACTIONS = np.ones((2, 2)), np.zeros((2, ACTION_DIM))
 HONEST = Program(at_import(""))
 LOOPS = Program(in_step("while state.x > 1: pass"))
-WITHOUT_FILTER = "from visualpatchworld.program import sandbox_lock; sandbox_lock._filter_calls = lambda libc: False; "
+WITHOUT_FILTER = "from visualpatchworld.program import sandbox_child; sandbox_child._filter_calls = lambda libc: False; "
 
 
 @pytest.fixture

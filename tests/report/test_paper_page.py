@@ -8,9 +8,8 @@ from matplotlib.figure import Figure
 from paper.made_results import add, add_floors, share
 
 from visualpatchworld.paper.figures.draw import find_figures
-from visualpatchworld.paper.render import as_html
 from visualpatchworld.paper.results import NoResults
-from visualpatchworld.paper.table import Column, Entry, Section, Table, quote
+from visualpatchworld.paper.table import Column, Entry, Section, Table, as_html, quote
 from visualpatchworld.paper.tables import ABOUT_WORLDS, find_tables
 from visualpatchworld.report.overview import LARGEST_DRAWING, drawn, write_paper
 

@@ -12,7 +12,7 @@ from visualpatchworld.cli import main
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.induction.windows import split_trajectories
-from visualpatchworld.paper.evaluation import Request
+from visualpatchworld.paper.evaluation import EvalConfig
 from visualpatchworld.trace.episode import Episode, for_fitting, for_tasks
 from visualpatchworld.world.trajectory import Trajectory
 
@@ -76,7 +76,7 @@ def test_nothing_that_speaks_of_such_episodes_goes_on_without_them(
 
 def test_tasks_are_drawn_from_test_episodes_alone(toy: Domain, tmp_path: Path):
     traces = vpw.collect(toy, episodes=3, seed=1)
-    request = Request(
+    request = EvalConfig(
         domain=toy, constants=toy.constants, vary={}, method="vpw", program=vpw.load_program(toy, _program(tmp_path)), observe="oracle",
         score="induced", episodes=traces.episodes, source="toy", count=4, offset=5, seed=0, metric="at_goal",
     )  # fmt: skip

@@ -21,6 +21,7 @@ FAULT = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 NO_READER = 141  # as a shell reports the signal SIGPIPE
+EARLIER_NAMES = {"exhibit": "analyse"}  # of verbs, which scripts may still use
 TRACEBACK = "VPW_TRACEBACK"  # set it to see where a failure came from
 
 
@@ -50,6 +51,8 @@ def build_app() -> typer.Typer:
     app.callback(invoke_without_command=True)(_without_verb)
     for _, command in sorted(_commands().items()):
         app.command()(command)
+    for old, new in EARLIER_NAMES.items():
+        app.command(old, hidden=True)(_commands()[new])
     return app
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
-from visualpatchworld.cli._show import show, working
+from visualpatchworld.cli._verb import show, working
 from visualpatchworld.domain import find_domains
 from visualpatchworld.errors import VpwError
 
@@ -278,9 +278,9 @@ def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: b
     from visualpatchworld.induction.discover import BUDGET
     from visualpatchworld.output import write_text
     from visualpatchworld.program.program import Program, read_program
-    from visualpatchworld.report.check import check
     from visualpatchworld.report.run_page import write_report
     from visualpatchworld.report.world import CHECK, FILMS, PLAN
+    from visualpatchworld.report.world_page import check
     from visualpatchworld.strict_json import to_json
 
     need("report")  # told before the long work, not after it

@@ -9,11 +9,11 @@ from typing import Any
 from rich.console import Group
 from rich.table import Table
 
-from visualpatchworld.cli._show import progress, working
+from visualpatchworld.cli._verb import progress, working
 from visualpatchworld.induction.induce import evidence_rows
 from visualpatchworld.induction.select import Evidence, Verdict, refutation
 from visualpatchworld.output import make_folder
-from visualpatchworld.paper.evaluation import Request, measure, measure_floors, report
+from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors, report
 from visualpatchworld.paper.film import write_films
 from visualpatchworld.paper.goals import Goals
 
@@ -126,7 +126,7 @@ def _goals(cell: Mapping[str, Any]) -> str:
 NUM_FILMS = 3  # tasks that are filmed
 
 
-def planned(request: Request, program: Path | None, results: Path, video: Path | None) -> dict[str, Any]:
+def planned(request: EvalConfig, program: Path | None, results: Path, video: Path | None) -> dict[str, Any]:
     """The fields of `vpw plan --json`; what the results hold already is not computed again."""
     folder = make_folder(results)
     with working("planning") as stage:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import (
+from visualpatchworld.cli._verb import (
     MOST,
     ActionColumns,
     AsJson,
@@ -20,9 +20,10 @@ from visualpatchworld.cli._options import (
     Vary,
     WorldName,
     finite,
+    show,
     varied_constants,
+    working,
 )
-from visualpatchworld.cli._show import show, working
 from visualpatchworld.domain import load_domain
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.strict_json import to_json

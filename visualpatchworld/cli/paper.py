@@ -1,4 +1,4 @@
-"""`vpw exhibit`, `vpw table`, `vpw figure` and `vpw report`: what was measured, shown from results alone."""
+"""`vpw analyse`, `vpw table`, `vpw figure` and `vpw report`: what was measured, shown from results alone."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import MOST, AsJson, DomainName, Seed
-from visualpatchworld.cli._show import progress, show, working
+from visualpatchworld.cli._verb import MOST, AsJson, DomainName, Seed, progress, show, working
 from visualpatchworld.cli.plan import TASK_EPISODES, TASK_EPISODES_SEED
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 
 
-def exhibit(
+def analyse(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="What to measure; a wrong name lists the kinds.")],
     domain: DomainName,
     program: Annotated[
@@ -34,19 +33,19 @@ def exhibit(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Measure an exhibit and keep it among the results, where tables and figures find it.
+    """Measure an analysis and keep it among the results, where tables and figures find it.
 
-    Example: vpw exhibit rollout DOMAIN --program world_model.py --traces episodes.h5 --results runs/bench
+    Example: vpw analyse rollout DOMAIN --program world_model.py --traces episodes.h5 --results runs/bench
     """
-    from visualpatchworld.paper.exhibit import Subject
-    from visualpatchworld.paper.exhibits import find_exhibits, measure_exhibit, write_exhibit
+    from visualpatchworld.paper.analyses import find_analyses, measure_analysis, write_analysis
+    from visualpatchworld.paper.analyses.analysis import Measurand
     from visualpatchworld.paper.suite import MethodProgram, find_programs
     from visualpatchworld.trace.episode import collect
     from visualpatchworld.trace.read import read_traces
 
-    world, kinds = load_domain(domain), find_exhibits()
+    world, kinds = load_domain(domain), find_analyses()
     if kind not in kinds:
-        raise UnknownName("exhibit", kind, kinds)
+        raise UnknownName("analysis", kind, kinds)
     folder = results if results.name == "results" else results / "results"
     kept = folder.parent / "traces" / f"{world.name}.h5"
     source = world.name if traces is None else traces.stem
@@ -68,7 +67,7 @@ def exhibit(
     with working(f"{kind} of {source}") as stage:
         for item in measured:
             stage(item.method)
-            subject = Subject(
+            measurand = Measurand(
                 domain=world,
                 constants=constants,
                 episodes=episodes,
@@ -81,7 +80,7 @@ def exhibit(
                 seed=seed,
                 frames=frames,
             )
-            written.append(str(write_exhibit(folder, measure_exhibit(kind, subject))))
+            written.append(str(write_analysis(folder, measure_analysis(kind, measurand))))
     show({"kind": kind, "domain": world.name, "source": source, "methods": [item.method for item in measured], "files": written}, as_json)
 
 
@@ -99,8 +98,8 @@ def table(
     Example: vpw table main --results runs/bench
     """
     from visualpatchworld.output import write_text
-    from visualpatchworld.paper.render import FORMATS
     from visualpatchworld.paper.results import read_results
+    from visualpatchworld.paper.table import FORMATS
     from visualpatchworld.paper.tables import make_table
 
     layout = "json" if as_json else layout

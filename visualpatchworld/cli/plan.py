@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._options import LARGEST_SEED, MOST, AsJson, InSandbox, Unfiltered, Vary, WorldName, changes, finite
-from visualpatchworld.cli._show import progress, show
+from visualpatchworld.cli._verb import LARGEST_SEED, MOST, AsJson, InSandbox, Unfiltered, Vary, WorldName, changes, finite, progress, show
 from visualpatchworld.domain import DEFAULT, load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.paper.cell import Observe
@@ -98,7 +97,7 @@ def plan(
     from visualpatchworld.cli._results import planned, success_list
     from visualpatchworld.output import make_folder
     from visualpatchworld.paper.baselines.record import read_written
-    from visualpatchworld.paper.evaluation import Request
+    from visualpatchworld.paper.evaluation import EvalConfig
     from visualpatchworld.paper.goals import Goals, counted, read_goal
     from visualpatchworld.plan.scorer import RolloutScorer
     from visualpatchworld.program.program import load_program
@@ -158,7 +157,7 @@ def plan(
             seen = tuple(new)
     running = sandboxed_rollouts(model, names, action_dim, unfiltered=unfiltered) if sandbox and model is not None else nullcontext()
     with running as rollouts:
-        request = Request(
+        request = EvalConfig(
             domain=domain,
             constants=constants,
             vary=changes(vary),

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualpatchworld.cli._options import MOST, AsJson, Seed, Vary, WorldName, changes
-from visualpatchworld.cli._show import progress, show, working
+from visualpatchworld.cli._verb import MOST, AsJson, Seed, Vary, WorldName, changes, progress, show, working
 from visualpatchworld.domain import DEFAULT, Domain, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.input import read_bytes
@@ -45,7 +44,7 @@ def run(
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.cli._results import candidates_table, planned, program_table, success_list, unexplained_sentence
     from visualpatchworld.output import make_folder
-    from visualpatchworld.paper.evaluation import Request
+    from visualpatchworld.paper.evaluation import EvalConfig
     from visualpatchworld.program.program import load_program
     from visualpatchworld.report.run_page import write_report
 
@@ -59,7 +58,7 @@ def run(
     domain = domain.of(constants)
     folder = make_folder(out or Path("runs") / domain.name)
     traces = folder / "episodes.h5"
-    request = Request(
+    request = EvalConfig(
         domain=domain,
         constants=constants,
         vary=changes(vary),

@@ -1,15 +1,16 @@
-"""`vpw look` and `vpw collect`: what the fields of a world are, and episodes of a domain's own policy in a trace file."""
+"""`vpw domains`, `vpw look` and `vpw collect`: which worlds come along, what their fields are, and episodes in a trace file."""
 
 from __future__ import annotations
 
 import dataclasses
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
-from visualpatchworld.cli._options import (
+from visualpatchworld.cli._verb import (
     MOST,
     ActionColumns,
     AsJson,
@@ -22,10 +23,12 @@ from visualpatchworld.cli._options import (
     Vary,
     WorldName,
     finite,
+    progress,
+    show,
     varied_constants,
 )
-from visualpatchworld.cli._show import progress, show
-from visualpatchworld.domain import load_domain
+from visualpatchworld.domain import DEFAULT, Domain, find_domains, load_domain
+from visualpatchworld.errors import VpwError
 
 
 def look(
@@ -81,3 +84,41 @@ def collect(
         "seconds": round(time.perf_counter() - began, 2),
     }
     show(result, as_json)
+
+
+def domains(as_json: AsJson = False) -> None:
+    """List the domains: engine, action, state and the constants that `--vary` can change.
+
+    Example: vpw domains --json
+    """
+    rows, broken = [], {}
+    for name in find_domains():
+        try:
+            rows.append(_row(load_domain(name)))
+        except VpwError as error:  # one that does not load hides none of the others
+            broken[name] = str(error)
+        except Exception as error:  # nor does one that loads and then fails
+            broken[name] = f"The domain '{name}' does not work ({type(error).__name__}: {error})."
+    table = Table("domain", "engine", "action", "state", "varies")
+    for row in rows:
+        state = ", ".join(f"{field['name']} ({field['unit']})" for field in row["state"])
+        table.add_row(row["name"], row["engine"], str(row["action_dim"]), state, ", ".join(item["name"] for item in row["varies"]))
+    show({"domains": rows, "broken": broken}, as_json, table, *broken.values())
+
+
+def _row(domain: Domain) -> dict[str, Any]:
+    family = domain.family()
+    return {
+        "name": domain.name,
+        "title": domain.title,
+        "engine": domain.engine,
+        "challenge": domain.challenge,
+        "gym_id": f"vpw/{domain.gym_id}",
+        "action_dim": domain.layout.action.width,
+        "state": [{"name": field.name, "unit": field.unit} for field in domain.scene.state_space],
+        "metrics": list(domain.metrics),
+        "sketches": [form.name for form in (*family.forms(), *family.extra)],
+        "planner": domain.planner.title,
+        "planners": {name: domain.planner_named(name).title for name in (DEFAULT, *domain.planners)},
+        "varies": domain.constants.table(),
+    }

@@ -11,8 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.errors import BadTrace
-from visualpatchworld.program.env import imagine
-from visualpatchworld.program.follow import followed, shown
+from visualpatchworld.program.env import followed, imagine, shown
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.trajectory import Trajectory
 

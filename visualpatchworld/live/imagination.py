@@ -14,9 +14,8 @@ from jaxtyping import Array, Float
 
 from visualpatchworld.plan.candidates import ReturnPlanner, first_population, propose, refit, to_actions
 from visualpatchworld.plan.return_search import returns
-from visualpatchworld.program.dial import Dial
-from visualpatchworld.program.env import Imagined, imagine
-from visualpatchworld.program.follow import followed, shown
+from visualpatchworld.program.edit import Dial
+from visualpatchworld.program.env import Imagined, followed, imagine, shown
 from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace

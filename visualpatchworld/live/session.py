@@ -17,7 +17,7 @@ from visualpatchworld.live.drawing import Drawing
 from visualpatchworld.live.imagination import Aim, Imagination, Motion
 from visualpatchworld.live.truth import Truth
 from visualpatchworld.output import write_text
-from visualpatchworld.program.dial import Dial
+from visualpatchworld.program.edit import Dial
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.trajectory import Trajectory
 

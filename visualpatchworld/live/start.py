@@ -16,7 +16,7 @@ from visualpatchworld.live.drawing import Drawing, drawing_of
 from visualpatchworld.live.imagination import Imagination
 from visualpatchworld.live.session import HORIZONS, Goal, Session, begun
 from visualpatchworld.live.truth import LoggedTruth, RunningTruth, Truth
-from visualpatchworld.program.dial import dials_of
+from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import Program, load_program, read_program
 from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.read import read_traces

@@ -145,7 +145,7 @@ def planning(condition: Condition, meets: Metric, budget: int, seed: int, traini
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class EvalConfig:
     """What is to be measured: a method's model in a condition, on tasks drawn from episodes."""
 
     domain: Domain
@@ -261,14 +261,14 @@ class Request:
         )
 
 
-def measure(folder: Path, request: Request) -> Iterator[Outcome]:
+def measure(folder: Path, request: EvalConfig) -> Iterator[Outcome]:
     """The outcomes of the planned attempts, those that were there already first."""
     cell = request.cell(request.method, request.observe, request.score)
     make_world = lambda: request.domain.simulator(request.constants)  # noqa: E731
     yield from evaluate(folder, cell, request.tasks, make_world, lambda: attempts(request), brief=request.brief)
 
 
-def attempts(request: Request) -> Try:
+def attempts(request: EvalConfig) -> Try:
     """The planned attempts that a request asks for, made ready."""
     if request.fingerprint == NO_PROGRAM:
         return without_program(request.meets)
@@ -285,7 +285,7 @@ def attempts(request: Request) -> Try:
     return planning(condition, request.meets, request.budget, request.seed, library)
 
 
-def measure_floors(folder: Path, request: Request) -> dict[str, Summary]:
+def measure_floors(folder: Path, request: EvalConfig) -> dict[str, Summary]:
     """What resting and acting at random achieve on the same tasks."""
     tries = {"zero": resting(request.meets, request.budget), "random": acting_at_random(request.meets, request.budget, request.seed)}
     floors = {}
@@ -297,7 +297,7 @@ def measure_floors(folder: Path, request: Request) -> dict[str, Summary]:
     return floors
 
 
-def report(request: Request, outcomes: Sequence[Outcome], floors: Mapping[str, Summary]) -> dict[str, Any]:
+def report(request: EvalConfig, outcomes: Sequence[Outcome], floors: Mapping[str, Summary]) -> dict[str, Any]:
     """The fields of `vpw plan --json`."""
     summary = asdict(summarize(outcomes))
     return {
@@ -326,7 +326,7 @@ def report(request: Request, outcomes: Sequence[Outcome], floors: Mapping[str, S
 class Evaluation:
     """What was asked, what came of each task, and the floors."""
 
-    request: Request
+    request: EvalConfig
     outcomes: tuple[Outcome, ...]
     floors: Mapping[str, Summary]
 

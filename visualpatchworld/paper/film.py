@@ -14,7 +14,7 @@ from jaxtyping import Float, UInt8
 from visualpatchworld.domain import Domain
 from visualpatchworld.extras import cv2, imageio
 from visualpatchworld.output import writing
-from visualpatchworld.paper.evaluation import Request, attempts
+from visualpatchworld.paper.evaluation import EvalConfig, attempts
 from visualpatchworld.plan.control import Attempt, PlanMade
 from visualpatchworld.plan.observer import Task
 from visualpatchworld.program.program import Program
@@ -35,7 +35,7 @@ Frames = UInt8[np.ndarray, "N h w 3"]
 Ways = Callable[[Float[np.ndarray, "T S"]], Mapping[str, Float[np.ndarray, "T 2"]]]
 
 
-def write_films(folder: Path, request: Request, count: int, first: Collection[int] = ()) -> Iterator[Path]:
+def write_films(folder: Path, request: EvalConfig, count: int, first: Collection[int] = ()) -> Iterator[Path]:
     """Films of tasks that are not solved at their start, as MP4 and as GIF; the measured attempts are made again for them.
 
     The tasks with the numbers `first` come before others: who has failures wants to see those.

@@ -11,7 +11,7 @@ from visualpatchworld.domain import PAPER, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.paper.baselines.record import read_written
 from visualpatchworld.paper.cell import Cell
-from visualpatchworld.paper.evaluation import Request, measure, measure_floors, report
+from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors, report
 from visualpatchworld.paper.goals import Goals
 from visualpatchworld.paper.jobs import CellJob
 from visualpatchworld.paper.results import OFFSET
@@ -39,14 +39,14 @@ def kept_reports(jobs: Sequence[CellJob], results: Path) -> dict[CellJob, dict[s
     return found
 
 
-def _request(job: CellJob, episodes: Sequence[Episode]) -> Request:
+def _request(job: CellJob, episodes: Sequence[Episode]) -> EvalConfig:
     """What the job's command asks for."""
     world, options = load_domain(job.source.domain), dict(zip(job.options[::2], job.options[1::2], strict=True))
     program, written_by = None, ""
     if job.score != "simulator":
         path = job.source.program
         program, written_by = (Program(read_program(path), path), "") if job.source.rival is None else read_written(path)
-    return Request(
+    return EvalConfig(
         domain=world,
         constants=world.constants,
         vary={},

@@ -11,8 +11,8 @@ from typing import Any
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
+from visualpatchworld.paper.analyses import Analysis, read_analyses
 from visualpatchworld.paper.cell import NO_PROGRAM, BadResults, Cell, Observe, Outcome, Score, read_cells, source_title
-from visualpatchworld.paper.exhibits import Exhibit, read_exhibits
 from visualpatchworld.paper.induction_record import BadRecord, InductionRecord, read_induction
 from visualpatchworld.paper.suite import MAIN_SEED
 from visualpatchworld.paper.table import MISSING, Entry, interval, number
@@ -58,13 +58,15 @@ class Results:
         return tuple(_induction(path) for folder in folders[:1] for path in sorted(folder.glob("*/induction.json")))
 
     @cached_property
-    def exhibits(self) -> tuple[Exhibit, ...]:
+    def analyses(self) -> tuple[Analysis, ...]:
         """What was measured besides planning."""
-        return read_exhibits(self.folder)
+        return read_analyses(self.folder)
 
-    def exhibits_of(self, kind: str) -> list[Exhibit]:
-        """The exhibits of one kind; those of a domain's own collection come before those of other sources."""
-        return sorted((exhibit for exhibit in self.exhibits if exhibit.kind == kind), key=lambda exhibit: exhibit.source != exhibit.domain)
+    def analyses_of(self, kind: str) -> list[Analysis]:
+        """The analyses of one kind; those of a domain's own collection come before those of other sources."""
+        return sorted(
+            (analysis for analysis in self.analyses if analysis.kind == kind), key=lambda analysis: analysis.source != analysis.domain
+        )
 
 
 def _induction(path: Path) -> InductionRecord:

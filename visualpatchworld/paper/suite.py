@@ -12,7 +12,7 @@ from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName
 from visualpatchworld.paper.baselines.record import read_record
 from visualpatchworld.paper.cell import Observe, Score
-from visualpatchworld.paper.jobs import CellJob, ExhibitJob, Source
+from visualpatchworld.paper.jobs import AnalysisJob, CellJob, Source
 from visualpatchworld.paper.table import load_quoted
 
 if TYPE_CHECKING:  # programs load JAX, which suites can be listed without
@@ -119,7 +119,7 @@ def _metrics_and_horizons(source: Source) -> tuple[tuple[str, ...], ...]:
 
 @dataclass(frozen=True)
 class Suite:
-    """A name for a set of cells, or for several such sets and all exhibits."""
+    """A name for a set of cells, or for several such sets and all analyses."""
 
     name: str
     seeds: tuple[int, ...] = (MAIN_SEED,)
@@ -171,18 +171,18 @@ def cells(suite: Suite, given: Sequence[Source]) -> list[CellJob]:
     return sorted(dict.fromkeys(made), key=lambda job: CONDITIONS.index((job.observe, job.score)))
 
 
-def exhibits(suite: Suite, given: Sequence[Source], results: Path) -> list[ExhibitJob]:
-    """The exhibits that a suite of suites lacks: of every program as it is now, and of how each source looks."""
-    from visualpatchworld.paper.exhibits import find_exhibits, read_exhibits
+def analyses(suite: Suite, given: Sequence[Source], results: Path) -> list[AnalysisJob]:
+    """The analyses that a suite of suites lacks: of every program as it is now, and of how each source looks."""
+    from visualpatchworld.paper.analyses import find_analyses, read_analyses
     from visualpatchworld.program.program import Program, read_program
 
     if not suite.parts:
         return []
-    there = {(exhibit.kind, exhibit.source, exhibit.method, exhibit.program) for exhibit in read_exhibits(results)}
+    there = {(analysis.kind, analysis.source, analysis.method, analysis.program) for analysis in read_analyses(results)}
     programs = {source: Program(read_program(source.program)).hash for source in sources(suite, given) if source.program.exists()}
     return [
-        ExhibitJob(source, kind)
-        for kind, of in find_exhibits().items()
+        AnalysisJob(source, kind)
+        for kind, of in find_analyses().items()
         for source in (programs if of == "program" else given)
         if (kind, source.traces.stem, *((source.method, programs[source]) if of == "program" else (of, ""))) not in there
     ]

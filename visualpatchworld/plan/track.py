@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from visualpatchworld.program.env import Imagined
-from visualpatchworld.program.follow import followed, shown
+from visualpatchworld.program.env import Imagined, followed, shown
 
 
 class Tracker(NamedTuple):

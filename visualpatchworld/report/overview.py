@@ -16,11 +16,11 @@ from visualpatchworld.errors import VpwError
 from visualpatchworld.output import write_text
 from visualpatchworld.paper.figures.draw import find_figures, make_figure, write_figure
 from visualpatchworld.paper.induction_record import ConstantRecord
-from visualpatchworld.paper.render import as_html
 from visualpatchworld.paper.results import NoResults, Results, read_results
+from visualpatchworld.paper.table import as_html
 from visualpatchworld.paper.tables import ABOUT_WORLDS, find_tables, make_table
 from visualpatchworld.paper.tables.parts import read_lines
-from visualpatchworld.program.dial import dials_of
+from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
 from visualpatchworld.report.page import REPORT, Written, data_url, in_steps, render
 from visualpatchworld.report.run import check_records, sent

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from visualpatchworld import __version__
-from visualpatchworld.paper.render import html_text
+from visualpatchworld.paper.table import html_text
 
 HERE = Path(__file__).parent
 REPORT = "report.html"

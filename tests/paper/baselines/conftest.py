@@ -12,9 +12,8 @@ from visualpatchworld.induction.windows import trajectories_of
 from visualpatchworld.llm.client import Budget, Client
 from visualpatchworld.llm.endpoint import Endpoint
 from visualpatchworld.paper.baselines import study as study_module
-from visualpatchworld.paper.baselines.answer import Verdict, judge
+from visualpatchworld.paper.baselines.answer import Transitions, Verdict, judge, transitions_of
 from visualpatchworld.paper.baselines.study import Study
-from visualpatchworld.paper.baselines.transitions import Transitions, transitions_of
 from visualpatchworld.trace.episode import collect
 
 RIGHT = """Here it is:

@@ -6,10 +6,10 @@ from paper.baselines.conftest import StudyOf, prompts
 
 from visualpatchworld.llm.client import Reply
 from visualpatchworld.paper.baselines import product as products
-from visualpatchworld.paper.baselines.mode import likeliest
-from visualpatchworld.paper.baselines.mode import log_bump as plain_log_bump
 from visualpatchworld.paper.baselines.poe_world import PoeWorld
 from visualpatchworld.paper.baselines.product import Expert, Product, experts_of, field_of, fit_weights, log_bump, opinions, surprise
+from visualpatchworld.paper.baselines.run import likeliest
+from visualpatchworld.paper.baselines.run import log_bump as plain_log_bump
 from visualpatchworld.program.program import Program
 
 X = "def puck_x(state, action):\n    return state.puck_x + 0.1 * (state.puck_vx + 0.1 * (PUSH * action[0] - 0.7 * state.puck_vx))"

@@ -141,7 +141,7 @@ def test_cwm_game_shows_one_failing_test_and_grows_a_tree(study_of: StudyOf):
 
 def test_contrastive_examples_are_few_of_each_kind(study_of: StudyOf):
     study = study_of([STAYS])
-    from visualpatchworld.paper.baselines.transitions import action_kind, contrastive, outcome_kind
+    from visualpatchworld.paper.baselines.answer import action_kind, contrastive, outcome_kind
 
     chosen = contrastive(study.domain, study.train, per_kind=5, most=60, rng=np.random.default_rng(0))
     kinds = [

@@ -4,9 +4,8 @@ import numpy as np
 from paper.baselines.conftest import StudyOf
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.paper.baselines.answer import judge
+from visualpatchworld.paper.baselines.answer import action_kind, example, judge, right, transitions_of
 from visualpatchworld.paper.baselines.product import field_tolerances
-from visualpatchworld.paper.baselines.transitions import action_kind, example, right, transitions_of
 from visualpatchworld.world.trajectory import Trajectory
 
 

@@ -6,8 +6,8 @@ import itertools
 from collections import Counter
 from dataclasses import dataclass
 
+from visualpatchworld.paper.baselines.answer import action_kind, contrastive
 from visualpatchworld.paper.baselines.study import Candidate, Method, Study
-from visualpatchworld.paper.baselines.transitions import action_kind, contrastive
 
 GRAVITY = ("load error", "exception", "mismatch")  # the gravest first
 

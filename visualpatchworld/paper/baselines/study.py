@@ -15,8 +15,7 @@ import numpy as np
 from visualpatchworld.domain import Domain
 from visualpatchworld.llm.client import Client, Reply
 from visualpatchworld.paper import baselines
-from visualpatchworld.paper.baselines.answer import Verdict, judge, own_code, program_of, state_text
-from visualpatchworld.paper.baselines.transitions import Transitions, example, joined
+from visualpatchworld.paper.baselines.answer import Transitions, Verdict, example, joined, judge, own_code, program_of, state_text
 from visualpatchworld.scene.schema import SceneGraph
 
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
-from visualpatchworld.paper.exhibits import Exhibit
+from visualpatchworld.paper.analyses import Analysis
 from visualpatchworld.paper.figures.style import BLACK, BLUE, VERMILION, WIDTH_IN, domain_order, methods_of, nothing, panels, shared_legend
 from visualpatchworld.paper.results import Results
 from visualpatchworld.paper.table import load_quoted
@@ -21,33 +21,33 @@ POWERS = range(-9, 10, 3)
 
 def rollout_error_figure(results: Results) -> Figure:
     """One panel per place and quantity: every method's median, and of ours the mean, too, which a few bad rollouts may lift far above."""
-    exhibits = results.exhibits_of("rollout")
-    if not exhibits:
-        raise nothing(results, "rollouts", f"vpw exhibit rollout DOMAIN --results {results.out}")
-    looks = methods_of(exhibits)
+    analyses = results.analyses_of("rollout")
+    if not analyses:
+        raise nothing(results, "rollouts", f"vpw analyse rollout DOMAIN --results {results.out}")
+    looks = methods_of(analyses)
     places = [
-        (source, quantity, [item for item in exhibits if item.source == source and quantity in item.data["rollout_error"]])
-        for domain in domain_order([exhibit.domain for exhibit in exhibits])
-        for source in dict.fromkeys(exhibit.source for exhibit in exhibits if exhibit.domain == domain)
-        for quantity in next(exhibit for exhibit in exhibits if exhibit.source == source).data["rollout_error"]
+        (source, quantity, [item for item in analyses if item.source == source and quantity in item.data["rollout_error"]])
+        for domain in domain_order([analysis.domain for analysis in analyses])
+        for source in dict.fromkeys(analysis.source for analysis in analyses if analysis.domain == domain)
+        for quantity in next(analysis for analysis in analyses if analysis.source == source).data["rollout_error"]
     ]
     drawn, axes = panels(len(places), height_in=2.2)
     for axis, (_, quantity, shown) in zip(axes, places, strict=True):
-        _draw_rollout_error(axis, quantity, sorted(shown, key=lambda exhibit: list(looks).index(exhibit.method)), looks)
+        _draw_rollout_error(axis, quantity, sorted(shown, key=lambda analysis: list(looks).index(analysis.method)), looks)
     for axis in axes[-2:]:
         axis.set_xlabel("steps ahead")
     shared_legend(drawn, axes)
     return drawn
 
 
-def _draw_rollout_error(axis: Axes, quantity: str, exhibits: Sequence[Exhibit], looks: dict[str, dict]) -> None:
-    axis.set_title(f"{exhibits[0].title}: {quantity}")
-    for exhibit in exhibits:
-        errors, look = exhibit.data["rollout_error"][quantity], looks[exhibit.method]
-        steps = range(1, exhibit.data["horizon"] + 1)
+def _draw_rollout_error(axis: Axes, quantity: str, analyses: Sequence[Analysis], looks: dict[str, dict]) -> None:
+    axis.set_title(f"{analyses[0].title}: {quantity}")
+    for analysis in analyses:
+        errors, look = analysis.data["rollout_error"][quantity], looks[analysis.method]
+        steps = range(1, analysis.data["horizon"] + 1)
         known = {name: [float("nan") if value is None else value for value in errors[name]] for name in ("median", "mean", "p90")}
         axis.plot(steps, known["median"], **{**look, "label": f"{look['label']}, median"})
-        if exhibit is exhibits[0]:
+        if analysis is analyses[0]:
             for name, title, dashes in (("p90", "90th percentile", ":"), ("mean", "mean", "--")):
                 axis.plot(steps, known[name], color=look["color"], linewidth=1.0, linestyle=dashes, label=f"{look['label']}, {title}")
     axis.set_yscale("symlog", linthresh=EXACT, linscale=0.5)
@@ -55,7 +55,7 @@ def _draw_rollout_error(axis: Axes, quantity: str, exhibits: Sequence[Exhibit], 
     axis.set_ylim(0, highest)
     axis.set_yticks([0, *(10.0**power for power in POWERS if 10.0**power <= highest)], minor=False)
     axis.minorticks_off()
-    axis.set_xlim(1, exhibits[0].data["horizon"])
+    axis.set_xlim(1, analyses[0].data["horizon"])
 
 
 MOST = 1.6  # of the true way: a program that jumps leaves the panel
@@ -64,16 +64,16 @@ MOST = 1.6  # of the true way: a program that jumps leaves the panel
 def block_motion_figure(results: Results) -> Figure:
     """One panel per place in which something is pushed: the way so far, foreseen one step at a time by each method, and true."""
     quantities = load_quoted()["cases"].data["motion_quantities"]
-    exhibits = [exhibit for exhibit in results.exhibits_of("motion") if quantities.get(exhibit.domain) in exhibit.data["motion"]]
-    if not exhibits:
-        raise nothing(results, "motion", f"vpw exhibit motion DOMAIN --results {results.out}")
-    looks = methods_of(exhibits)
-    order = domain_order([exhibit.domain for exhibit in exhibits])
-    sources = dict.fromkeys((exhibit.domain, exhibit.source) for exhibit in sorted(exhibits, key=lambda item: order.index(item.domain)))
+    analyses = [analysis for analysis in results.analyses_of("motion") if quantities.get(analysis.domain) in analysis.data["motion"]]
+    if not analyses:
+        raise nothing(results, "motion", f"vpw analyse motion DOMAIN --results {results.out}")
+    looks = methods_of(analyses)
+    order = domain_order([analysis.domain for analysis in analyses])
+    sources = dict.fromkeys((analysis.domain, analysis.source) for analysis in sorted(analyses, key=lambda item: order.index(item.domain)))
     drawn, axes = panels(len(sources), height_in=3.2)
     for axis, (domain, source) in zip(axes, sources, strict=True):
         quantity = quantities[domain]
-        shown = {exhibit.method: exhibit for exhibit in exhibits if exhibit.source == source}
+        shown = {analysis.method: analysis for analysis in analyses if analysis.source == source}
         first = next(iter(shown.values()))
         axis.set_title(f"{first.title}: {quantity}")
         true = list(accumulate(first.data["motion"][quantity]["true"]))
@@ -95,22 +95,22 @@ AXES = ("first action", "second action")
 
 def landscape_figure(results: Results) -> Figure:
     """One row per place: the engine's costs over a grid of actions, the program's, and both along the line with the steepest step."""
-    exhibits = [exhibit for exhibit in results.exhibits_of("smoothness") if exhibit.method == "vpw"]
-    if not exhibits:
-        raise nothing(results, "scoring landscapes", f"vpw exhibit smoothness DOMAIN --results {results.out}")
-    order = domain_order([exhibit.domain for exhibit in exhibits])
-    exhibits = sorted(exhibits, key=lambda exhibit: order.index(exhibit.domain))
-    drawn = Figure(figsize=(WIDTH_IN, 2.6 * len(exhibits) + 0.3), layout="constrained")
-    for part, exhibit in zip(drawn.subfigures(len(exhibits), 1, squeeze=False)[:, 0], exhibits, strict=True):
-        _draw_row(part, exhibit)
+    analyses = [analysis for analysis in results.analyses_of("smoothness") if analysis.method == "vpw"]
+    if not analyses:
+        raise nothing(results, "scoring landscapes", f"vpw analyse smoothness DOMAIN --results {results.out}")
+    order = domain_order([analysis.domain for analysis in analyses])
+    analyses = sorted(analyses, key=lambda analysis: order.index(analysis.domain))
+    drawn = Figure(figsize=(WIDTH_IN, 2.6 * len(analyses) + 0.3), layout="constrained")
+    for part, analysis in zip(drawn.subfigures(len(analyses), 1, squeeze=False)[:, 0], analyses, strict=True):
+        _draw_row(part, analysis)
     return drawn
 
 
-def _draw_row(part: SubFigure, exhibit: Exhibit) -> None:
-    engine, program = normalised(exhibit)
-    agreement = f"{100 * exhibit.data['merit']['agreement']:.1f} % of neighbours in the engine's order"
-    part.suptitle(f"{exhibit.title}: {agreement}", x=0.01, ha="left", fontsize=11, fontweight="bold")
-    action = np.array(exhibit.data["action"])
+def _draw_row(part: SubFigure, analysis: Analysis) -> None:
+    engine, program = normalised(analysis)
+    agreement = f"{100 * analysis.data['merit']['agreement']:.1f} % of neighbours in the engine's order"
+    part.suptitle(f"{analysis.title}: {agreement}", x=0.01, ha="left", fontsize=11, fontweight="bold")
+    action = np.array(analysis.data["action"])
     if engine.ndim == 1:
         _draw_cut(part.subplots(), action, engine, program, "action")
         return
@@ -139,9 +139,9 @@ def _draw_cut(axis: Axes, action: np.ndarray, engine: np.ndarray, program: np.nd
     axis.legend(loc="best", handlelength=1.2)
 
 
-def normalised(exhibit: Exhibit) -> tuple[np.ndarray, np.ndarray]:
+def normalised(analysis: Analysis) -> tuple[np.ndarray, np.ndarray]:
     """Costs of engine and program in units of the engine's range."""
-    engine, program = (np.array(exhibit.data[name], dtype=float) for name in ("engine", "program"))
+    engine, program = (np.array(analysis.data[name], dtype=float) for name in ("engine", "program"))
     low, size = engine.min(), np.ptp(engine) or 1.0
     return (engine - low) / size, (program - low) / size
 
@@ -159,9 +159,9 @@ LOOKS = {"oracle": {"color": BLUE, "linewidth": 3.5, "alpha": 0.6}, "tool": {"co
 
 def perception_figure(results: Results) -> Figure:
     """One row of pictures per place, with the errors of its audit above them."""
-    audits = [exhibit for exhibit in results.exhibits_of("audit") if exhibit.pictures]
+    audits = [analysis for analysis in results.analyses_of("audit") if analysis.pictures]
     if not audits:
-        raise nothing(results, "audits", f"vpw exhibit audit DOMAIN --results {results.out}")
+        raise nothing(results, "audits", f"vpw analyse audit DOMAIN --results {results.out}")
     order = domain_order([audit.domain for audit in audits])
     audits = sorted(audits, key=lambda audit: order.index(audit.domain))
     columns = max(len(audit.pictures) for audit in audits)
@@ -179,7 +179,7 @@ def perception_figure(results: Results) -> Figure:
     return drawn
 
 
-def _draw_perception(axis: Axes, audit: Exhibit, name: str) -> None:
+def _draw_perception(axis: Axes, audit: Analysis, name: str) -> None:
     picture = audit.pictures[name]
     axis.imshow(picture, interpolation="nearest")
     for path, look in LOOKS.items():

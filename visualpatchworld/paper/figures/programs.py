@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.paper.exhibits import Exhibit
+from visualpatchworld.paper.analyses import Analysis
 from visualpatchworld.paper.figures.style import BLUE, ORANGE, VERMILION, WIDTH_IN, domain_order, nothing
 from visualpatchworld.paper.induction_record import InductionRecord
 from visualpatchworld.paper.results import Results
@@ -73,19 +73,19 @@ LINE_IN, PICTURE_IN, TITLE_IN, GAP_IN, MARGIN_IN = 0.138, 2.0, 0.28, 0.12, 0.08
 
 def programs_figure(results: Results) -> Figure:
     """One block per place: where things are and go, what the program foresaw, and below what its `step` says."""
-    exhibits = [exhibit for exhibit in results.exhibits_of("transition") if exhibit.method == "vpw"]
-    if not exhibits:
-        raise nothing(results, "transitions", f"vpw exhibit transition DOMAIN --results {results.out}")
-    order = domain_order([exhibit.domain for exhibit in exhibits])
-    exhibits = sorted(exhibits, key=lambda exhibit: order.index(exhibit.domain))
-    texts = [excerpt(exhibit.data["program_text"]) for exhibit in exhibits]
-    tops_in = [max(PICTURE_IN, _text_in(transition(exhibit.data))) for exhibit in exhibits]
+    analyses = [analysis for analysis in results.analyses_of("transition") if analysis.method == "vpw"]
+    if not analyses:
+        raise nothing(results, "transitions", f"vpw analyse transition DOMAIN --results {results.out}")
+    order = domain_order([analysis.domain for analysis in analyses])
+    analyses = sorted(analyses, key=lambda analysis: order.index(analysis.domain))
+    texts = [excerpt(analysis.data["program_text"]) for analysis in analyses]
+    tops_in = [max(PICTURE_IN, _text_in(transition(analysis.data))) for analysis in analyses]
     heights_in = [TITLE_IN + top_in + _text_in(text) + 3 * GAP_IN for top_in, text in zip(tops_in, texts, strict=True)]
     drawn = Figure(figsize=(WIDTH_IN, sum(heights_in)))
     # Laid out by hand: text has no size that an automatic layout would know of.
     down_in = 0.0
-    for exhibit, text, top_in, height_in in zip(exhibits, texts, tops_in, heights_in, strict=True):
-        _draw_programs(drawn, exhibit, text, down_in, top_in)
+    for analysis, text, top_in, height_in in zip(analyses, texts, tops_in, heights_in, strict=True):
+        _draw_programs(drawn, analysis, text, down_in, top_in)
         down_in += height_in
     return drawn
 
@@ -94,16 +94,16 @@ def _text_in(text: str) -> float:
     return LINE_IN * (text.count("\n") + 1)
 
 
-def _draw_programs(drawn: Figure, exhibit: Exhibit, text: str, down_in: float, top_in: float) -> None:
+def _draw_programs(drawn: Figure, analysis: Analysis, text: str, down_in: float, top_in: float) -> None:
     width_in, height_in = drawn.get_size_inches()
     left, picture_in = MARGIN_IN / width_in, down_in + TITLE_IN
 
     def at(inches: float) -> float:
         return 1 - inches / height_in
 
-    drawn.text(left, at(down_in + 0.06), exhibit.title, fontsize=11, fontweight="bold", va="top")
-    _draw_picture(drawn.add_axes((left, at(picture_in + PICTURE_IN), PICTURE_IN / width_in, PICTURE_IN / height_in)), exhibit)
-    drawn.text(left + (PICTURE_IN + 2 * GAP_IN) / width_in, at(picture_in), transition(exhibit.data), **FONT)
+    drawn.text(left, at(down_in + 0.06), analysis.title, fontsize=11, fontweight="bold", va="top")
+    _draw_picture(drawn.add_axes((left, at(picture_in + PICTURE_IN), PICTURE_IN / width_in, PICTURE_IN / height_in)), analysis)
+    drawn.text(left + (PICTURE_IN + 2 * GAP_IN) / width_in, at(picture_in), transition(analysis.data), **FONT)
     drawn.text(left, at(picture_in + top_in + GAP_IN), text, **FONT)
 
 
@@ -141,9 +141,9 @@ def transition(data: Mapping[str, Any]) -> str:
     return f"step {data['step']} of test episode {data['episode']}\n\n" + "\n".join(lines)
 
 
-def _draw_picture(axis: Axes, exhibit: Exhibit) -> None:
-    axis.imshow(exhibit.pictures["before"], interpolation="nearest")
-    for places in exhibit.data["pixels"].values():
+def _draw_picture(axis: Axes, analysis: Analysis) -> None:
+    axis.imshow(analysis.pictures["before"], interpolation="nearest")
+    for places in analysis.data["pixels"].values():
         for moment, look in (("after", {"color": BLUE, "linewidth": 2.5}), ("predicted", {"color": VERMILION, "linewidth": 1.0})):
             if None not in (*places["before"], *places[moment]):
                 axis.annotate(

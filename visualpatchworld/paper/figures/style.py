@@ -78,9 +78,9 @@ def method_title(method: str) -> str:
     return "induced" if method == "vpw" else titles.get(method, method)
 
 
-def methods_of(exhibits: Sequence[Any]) -> dict[str, dict[str, Any]]:
-    """Every method of these exhibits with its look, ours first."""
-    methods = sorted({exhibit.method for exhibit in exhibits}, key=lambda method: (method != "vpw", method))
+def methods_of(analyses: Sequence[Any]) -> dict[str, dict[str, Any]]:
+    """Every method of these analyses with its look, ours first."""
+    methods = sorted({analysis.method for analysis in analyses}, key=lambda method: (method != "vpw", method))
     return {
         method: {"color": METHOD_COLORS[i % len(METHOD_COLORS)], "linestyle": DASHES[i % len(DASHES)], "label": method_title(method)}
         for i, method in enumerate(methods)

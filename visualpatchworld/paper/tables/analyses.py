@@ -7,19 +7,19 @@ from statistics import mean
 from typing import Any
 
 from visualpatchworld.domain import load_domain
+from visualpatchworld.paper.analyses import Analysis
 from visualpatchworld.paper.cell import Observe, Score
-from visualpatchworld.paper.exhibits import Exhibit
 from visualpatchworld.paper.results import Place, Query, Results, condition_title, find, places
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
 from visualpatchworld.paper.tables.parts import notes, records, require
-from visualpatchworld.scene.audit import SAME_PX
+from visualpatchworld.scene.calibrate import SAME_PX
 
 OURS = "vpw"
 
 
 def cases_table(results: Results, quoted: Quoted) -> Table:
-    """Every method with an exhibit of either case, with its success in both domains; the paper's figures below ours."""
-    if not results.exhibits:
+    """Every method with an analysis of either case, with its success in both domains; the paper's figures below ours."""
+    if not results.analyses:
         require(results)
     open_loop, motion = quoted.data["open_loop"], quoted.data["motion"]
     cases = {case["domain"]: case for case in (open_loop, motion)}
@@ -30,7 +30,9 @@ def cases_table(results: Results, quoted: Quoted) -> Table:
     rows, everything = [], []
     for method in methods:
         stray, move = strays.get(method), moves.get(method)
-        found = [find(results, place_of[case["domain"]], _query(method, exhibit)) for case, exhibit in ((open_loop, stray), (motion, move))]
+        found = [
+            find(results, place_of[case["domain"]], _query(method, analysis)) for case, analysis in ((open_loop, stray), (motion, move))
+        ]
         everything += found
         title = "Oracle+Induced" if method == OURS else titles.get(method, method)
         rows.append((words(title), _stray(stray, open_loop), found[0].score(), *_moved(move, motion), found[1].score()))
@@ -63,26 +65,28 @@ def cases_table(results: Results, quoted: Quoted) -> Table:
             *_readings(open_loop, motion, first, second),
             *_missing(results, {"rollout": (open_loop, strays), "motion": (motion, moves)}),
         ),
-        measured=(*records(everything), *(_cases_record(exhibit) for exhibit in (*strays.values(), *moves.values()))),
+        measured=(*records(everything), *(_cases_record(analysis) for analysis in (*strays.values(), *moves.values()))),
     )
 
 
-def _by_method(results: Results, kind: str, place: Place) -> dict[str, Exhibit]:
-    """The exhibits of a kind that were measured where the tasks are, by method."""
+def _by_method(results: Results, kind: str, place: Place) -> dict[str, Analysis]:
+    """The analyses of a kind that were measured where the tasks are, by method."""
     source = place.source or place.domain.name
     return {
-        exhibit.method: exhibit for exhibit in results.exhibits_of(kind) if (exhibit.domain, exhibit.source) == (place.domain.name, source)
+        analysis.method: analysis
+        for analysis in results.analyses_of(kind)
+        if (analysis.domain, analysis.source) == (place.domain.name, source)
     }
 
 
-def _query(method: str, exhibit: Exhibit | None) -> Query:
-    return Query(method=method, observe="oracle", score="induced", written_by=exhibit.written_by if exhibit else "")
+def _query(method: str, analysis: Analysis | None) -> Query:
+    return Query(method=method, observe="oracle", score="induced", written_by=analysis.written_by if analysis else "")
 
 
-def _stray(exhibit: Exhibit | None, case: Mapping[str, Any]) -> Entry:
-    if exhibit is None or case["quantity"] not in exhibit.data["rollout_error"]:
+def _stray(analysis: Analysis | None, case: Mapping[str, Any]) -> Entry:
+    if analysis is None or case["quantity"] not in analysis.data["rollout_error"]:
         return Entry(MISSING)
-    errors = exhibit.data["rollout_error"][case["quantity"]]
+    errors = analysis.data["rollout_error"][case["quantity"]]
     first = {name: errors[name][: case["steps"]] for name in ("mean", "median")}
     if None in first["mean"]:
         return Entry("not finite")
@@ -90,10 +94,10 @@ def _stray(exhibit: Exhibit | None, case: Mapping[str, Any]) -> Entry:
     return Entry(f"{mean(first['mean']):.2g}", told)
 
 
-def _moved(exhibit: Exhibit | None, case: Mapping[str, Any]) -> tuple[Entry, Entry]:
-    if exhibit is None or case["quantity"] not in exhibit.data["motion"]:
+def _moved(analysis: Analysis | None, case: Mapping[str, Any]) -> tuple[Entry, Entry]:
+    if analysis is None or case["quantity"] not in analysis.data["motion"]:
         return Entry(MISSING), Entry(MISSING)
-    motion = exhibit.data["motion"][case["quantity"]]
+    motion = analysis.data["motion"][case["quantity"]]
     lost = f"{motion['not_finite']} steps not finite" if motion["not_finite"] else ""
     return Entry(number(motion["predicted_sum"]), lost), Entry(number(motion["true_sum"]))
 
@@ -107,23 +111,23 @@ def _readings(open_loop: Mapping[str, Any], motion: Mapping[str, Any], first: st
     ]
 
 
-def _missing(results: Results, cases: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Exhibit]]]) -> list[str]:
+def _missing(results: Results, cases: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Analysis]]]) -> list[str]:
     return [
-        f"`vpw exhibit {kind} {case['domain']} --results {results.out}` measures what is '-' there."
+        f"`vpw analyse {kind} {case['domain']} --results {results.out}` measures what is '-' there."
         for kind, (case, measured) in cases.items()
         if OURS not in measured
     ]
 
 
-def _cases_record(exhibit: Exhibit) -> dict[str, Any]:
+def _cases_record(analysis: Analysis) -> dict[str, Any]:
     return {
-        "exhibit": exhibit.kind,
-        "domain": exhibit.domain,
-        "source": exhibit.source,
-        "method": exhibit.method,
-        "written_by": exhibit.written_by,
-        "program": exhibit.program,
-        **exhibit.data,
+        "exhibit": analysis.kind,
+        "domain": analysis.domain,
+        "source": analysis.source,
+        "method": analysis.method,
+        "written_by": analysis.written_by,
+        "program": analysis.program,
+        **analysis.data,
     }
 
 
@@ -180,8 +184,8 @@ MERITS = {
 def smoothness_table(results: Results, quoted: Quoted) -> Table:
     """Success by condition with the paper's beside it, then how the landscape of each method compares with the engine's."""
     data = quoted.data
-    exhibits = [exhibit for exhibit in results.exhibits_of("smoothness") if exhibit.domain == data["domain"]]
-    if not exhibits:
+    analyses = [analysis for analysis in results.analyses_of("smoothness") if analysis.domain == data["domain"]]
+    if not analyses:
         require(results)
     place = next(place for place in places(results, [data["domain"]]) if place.domain.name == data["domain"])
     found = {key: find(results, place, Query(observe=observe, score=score)) for key, (observe, score) in CONDITIONS.items()}
@@ -194,35 +198,35 @@ def smoothness_table(results: Results, quoted: Quoted) -> Table:
         sections=(
             Section(f"Success, {place.title}", tuple(success)),
             Section(f"Success, {place.title}, only tasks not solved at their start", tuple(unsolved)),
-            *(Section(f"Landscape, {exhibit.title}, {exhibit.method}", _rows(exhibit)) for exhibit in exhibits),
+            *(Section(f"Landscape, {analysis.title}, {analysis.method}", _rows(analysis)) for analysis in analyses),
         ),
         notes=(
             *notes(results, list(found.values()), quoted, "main"),
-            *map(_start, exhibits),
+            *map(_start, analyses),
             "Costs are over a grid of actions, each held for a whole plan, in units of the engine's range over that grid: the best action "
             "costs 0, and a step of 1 between neighbours is a cliff.",
-            *([] if exhibits else [f"`vpw exhibit smoothness {data['domain']} --results {results.out}` measures the landscape."]),
+            *([] if analyses else [f"`vpw analyse smoothness {data['domain']} --results {results.out}` measures the landscape."]),
             f"The paper's program is a {data['induced_model']}; it has no figure of a landscape, but (quoted) a mean distance of "
             f"{number(data['mean_goal_distance_px'])} px from the goal, with a success radius of {number(data['success_radius_px'])} px.",
         ),
         measured=(
             *records(found.values()),
-            *({"exhibit": "smoothness", "domain": item.domain, "method": item.method, **item.data["merit"]} for item in exhibits),
+            *({"exhibit": "smoothness", "domain": item.domain, "method": item.method, **item.data["merit"]} for item in analyses),
         ),
     )
 
 
-def _rows(exhibit: Exhibit) -> tuple[tuple[Entry, ...], ...]:
-    merit = exhibit.data["merit"]
+def _rows(analysis: Analysis) -> tuple[tuple[Entry, ...], ...]:
+    merit = analysis.data["merit"]
     return tuple(
         (words(title), Entry(MISSING if merit[key] is None else f"{merit[key]:.3g}"), quote(None)) for key, title in MERITS.items()
     )
 
 
-def _start(exhibit: Exhibit) -> str:
-    beside = f"beside {', '.join(exhibit.data['beside'])}" if exhibit.data["beside"] else "touching nothing fixed"
-    where = f"episode {exhibit.data['episode']}, step {exhibit.data['step']}, {beside}"
-    return f"{exhibit.title}, {exhibit.method}: {where}; {exhibit.data['horizon']} steps ahead; program {exhibit.program}."
+def _start(analysis: Analysis) -> str:
+    beside = f"beside {', '.join(analysis.data['beside'])}" if analysis.data["beside"] else "touching nothing fixed"
+    where = f"episode {analysis.data['episode']}, step {analysis.data['step']}, {beside}"
+    return f"{analysis.title}, {analysis.method}: {where}; {analysis.data['horizon']} steps ahead; program {analysis.program}."
 
 
 ERRORS = ("rmse", "p99", "worst")  # earlier results have the first alone
@@ -231,7 +235,7 @@ PATHS = ("oracle", "tool", "vlm")
 
 def perception_table(results: Results, quoted: Quoted) -> Table:
     """Precision, recall and errors of the tool path in every domain; the paper's figures below ours."""
-    audits = results.exhibits_of("audit")
+    audits = results.analyses_of("audit")
     if not audits:
         require(results)
     titles = {row["domain"]: load_domain(row["domain"]).title for row in quoted.rows}
@@ -259,7 +263,7 @@ def perception_table(results: Results, quoted: Quoted) -> Table:
             f"the share found within {SAME_PX:g} pixels.",
             "Errors are over frames in which nothing was hidden, in the unit that a name ends with; the oracle reads the simulator: 0.",
             "RMSE: root mean square; p99: what 99 of 100 readings stay below.",
-            *([f"`vpw exhibit audit DOMAIN --results {results.out}` measures the tool path: {', '.join(missing)}."] if missing else []),
+            *([f"`vpw analyse audit DOMAIN --results {results.out}` measures the tool path: {', '.join(missing)}."] if missing else []),
             "vlm was not measured: it needs a model; `vpw scene DOMAIN IMAGE.png --via vlm --endpoint URL --model NAME` asks one.",
             f"{quoted.data['about']} The two scales do not compare with each other.",
             quoted.note,
@@ -268,7 +272,7 @@ def perception_table(results: Results, quoted: Quoted) -> Table:
     )
 
 
-def _row(audit: Exhibit) -> tuple[Entry, ...]:
+def _row(audit: Analysis) -> tuple[Entry, ...]:
     data = audit.data
     errors = ", ".join(f"{name} {' / '.join(_figure(data, kind, name) for kind in ERRORS)}" for name in data["rmse"])
     milliseconds = 1000 * data["seconds_per_frame"]
@@ -288,7 +292,7 @@ def _quoted(title: str, row: Mapping[str, Any]) -> Iterator[tuple[Entry, ...]]:
             yield (words(title), quote(path), *[quote(share)] * 2, quote(f"{error:g} {row['unit']}"), *[quote(None)] * 2)
 
 
-def _perception_record(audit: Exhibit) -> dict[str, Any]:
+def _perception_record(audit: Analysis) -> dict[str, Any]:
     names = ("precision", "recall", *ERRORS, "frames", "seconds_per_frame")
     measured = {name: audit.data[name] for name in names if name in audit.data}
     return {"domain": audit.domain, "source": audit.source, "method": audit.method, "seed": audit.seed, **measured}

@@ -213,7 +213,7 @@ def ladder_table(results: Results, quoted: Quoted) -> Table:
     require(results)
     name, quantity = quoted.data["domain"], quoted.data["quantity"]
     where = [place for place in places(results, [name]) if place.domain.name == name]
-    audits = [audit.data["rmse"].get(quantity) for audit in results.exhibits_of("audit") if audit.domain == name]
+    audits = [audit.data["rmse"].get(quantity) for audit in results.analyses_of("audit") if audit.domain == name]
     rmse = audits[0] if audits else None
     sections, everything = [], []
     for place in where:
@@ -226,7 +226,7 @@ def ladder_table(results: Results, quoted: Quoted) -> Table:
         if "score" not in row
     )
     sections.append(Section(f"Quoted, not measured here: {quoted.source}", others, quoted=True))
-    audit = f"`vpw exhibit audit {name} --results {results.out}` measures what the tool path sees."
+    audit = f"`vpw analyse audit {name} --results {results.out}` measures what the tool path sees."
     headings = ("success", "of unsolved", f"tool RMSE, {quantity}", "paper's success (quoted)", "paper's tool RMSE (quoted)")
     return Table(
         id=quoted.id,

@@ -11,12 +11,11 @@ from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.extras import cv2
-from visualpatchworld.paper.exhibit import Measured, Subject, plain
-from visualpatchworld.scene.audit import RECENT, audit, read_moments
-from visualpatchworld.scene.calibrate import SEED, extractor
+from visualpatchworld.paper.analyses.analysis import Measurand, Measured, plain
+from visualpatchworld.scene.calibrate import RECENT, SEED, audit, extractor, read_moments
 from visualpatchworld.scene.extractor import Moment
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
-from visualpatchworld.scene.tool.camera import Camera
+from visualpatchworld.scene.tool.look import Camera
 
 ROUND = np.linspace(0, 2 * np.pi, 49)
 MARK_PX = 5.0  # half of a cross for what has a place but no shape
@@ -55,18 +54,18 @@ def _lines(item: SceneObject, camera: Camera) -> list[Line]:
 NUM_PICTURES = 3
 
 
-def measure_audit(subject: Subject) -> Measured:
+def measure_audit(measurand: Measurand) -> Measured:
     """Precision, recall and errors as `vpw audit` measures them; outlines of both graphs, in pixels, for a few moments."""
-    if subject.episodes_seed == SEED:
+    if measurand.episodes_seed == SEED:
         raise VpwError(
-            f"The episodes of '{subject.source}' have the seed {SEED}, as those that the calibration was fitted to; give others."
+            f"The episodes of '{measurand.source}' have the seed {SEED}, as those that the calibration was fitted to; give others."
         )
-    domain, seeing = subject.domain, extractor(subject.domain, subject.constants)
-    readings = list(read_moments(seeing, _moments(subject)))
+    domain, seeing = measurand.domain, extractor(measurand.domain, measurand.constants)
+    readings = list(read_moments(seeing, _moments(measurand)))
     chosen = {f"{i}": readings[i] for i in np.linspace(0, len(readings) - 1, NUM_PICTURES + 2).astype(int)[1:-1]}
     looks = {}
     for name, reading in chosen.items():
-        oracle = domain.scene.oracle(reading.moment.state, subject.constants)
+        oracle = domain.scene.oracle(reading.moment.state, measurand.constants)
         looks[name] = {
             "tool": {item: [plain(line) for line in lines] for item, lines in reading.sighting.outlines.items()},
             "oracle": {item: [plain(line) for line in lines] for item, lines in outlines(oracle, seeing.calibration.camera).items()},
@@ -75,11 +74,11 @@ def measure_audit(subject: Subject) -> Measured:
     return Measured(data, {name: np.asarray(reading.moment.frames[-1]) for name, reading in chosen.items()})
 
 
-def _moments(subject: Subject) -> Iterator[Moment]:
+def _moments(measurand: Measurand) -> Iterator[Moment]:
     """Moments spread evenly over the test episodes, with the frames before each; drawn anew where the file has no pictures."""
-    world = subject.domain.simulator(subject.constants)
-    places = [(episode, step) for episode in subject.held_out for step in range(episode.num_rows)]
-    for i in np.linspace(0, len(places) - 1, min(subject.frames, len(places))).astype(int):
+    world = measurand.domain.simulator(measurand.constants)
+    places = [(episode, step) for episode in measurand.held_out for step in range(episode.num_rows)]
+    for i in np.linspace(0, len(places) - 1, min(measurand.frames, len(places))).astype(int):
         episode, step = places[i]
         first = max(step - RECENT + 1, 0)
         if episode.frames is not None:

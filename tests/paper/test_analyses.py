@@ -1,4 +1,4 @@
-"""Exhibits of the toy domain, whose law is known, and of a world with walls: what they must say is known."""
+"""Analyses of the toy domain, whose law is known, and of a world with walls: what they must say is known."""
 
 import json
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from toy_program import BREAKS_LEFTWARDS, OBEYS, RIGHT, STATE
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import UnknownName, VpwError
+from visualpatchworld.paper.analyses import Analysis, find_analyses, measure_analysis, read_analyses, write_analysis
+from visualpatchworld.paper.analyses.analysis import Measurand
+from visualpatchworld.paper.analyses.prediction import compare
 from visualpatchworld.paper.cell import BadResults
-from visualpatchworld.paper.exhibit import Subject
-from visualpatchworld.paper.exhibits import Exhibit, find_exhibits, measure_exhibit, read_exhibits, write_exhibit
-from visualpatchworld.paper.exhibits.smoothness import compare
 from visualpatchworld.paper.suite import find_programs
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.calibrate import SEED
@@ -24,28 +24,28 @@ from visualpatchworld.trace.episode import Episode, collect
 RESTS = Program(STATE + "def step(state, action):\n    return state\n")
 
 
-def subject(domain: Domain, episodes: Sequence[Episode], program: Program | None = RIGHT, **changes: Any) -> Subject:
+def measurand(domain: Domain, episodes: Sequence[Episode], program: Program | None = RIGHT, **changes: Any) -> Measurand:
     fields: dict[str, Any] = {"source": "toy", "method": "vpw"} | changes
-    return Subject(domain=domain, constants=domain.constants, episodes=episodes, program=program, **fields)
+    return Measurand(domain=domain, constants=domain.constants, episodes=episodes, program=program, **fields)
 
 
-def test_an_exhibit_says_what_it_was_measured_from(toy: Domain, toy_episodes: list[Episode]):
-    exhibit = measure_exhibit("rollout", subject(toy, toy_episodes, written_by="small, 8 calls", seed=3))
-    assert (exhibit.kind, exhibit.domain, exhibit.title, exhibit.source) == ("rollout", "slider", "Slider toy", "toy")
-    assert (exhibit.program, exhibit.written_by, exhibit.seed) == (RIGHT.hash, "small, 8 calls", 3)
-    assert {"visualpatchworld", "jax", "python"} <= set(exhibit.versions)
-    others = measure_exhibit("rollout", subject(toy, toy_episodes[::-1]))
-    assert others.episodes != exhibit.episodes  # another episode is for tests
+def test_an_analysis_says_what_it_was_measured_from(toy: Domain, toy_episodes: list[Episode]):
+    analysis = measure_analysis("rollout", measurand(toy, toy_episodes, written_by="small, 8 calls", seed=3))
+    assert (analysis.kind, analysis.domain, analysis.title, analysis.source) == ("rollout", "slider", "Slider toy", "toy")
+    assert (analysis.program, analysis.written_by, analysis.seed) == (RIGHT.hash, "small, 8 calls", 3)
+    assert {"visualpatchworld", "jax", "python"} <= set(analysis.versions)
+    others = measure_analysis("rollout", measurand(toy, toy_episodes[::-1]))
+    assert others.episodes != analysis.episodes  # another episode is for tests
 
 
 def test_the_law_itself_never_strays(toy: Domain, toy_episodes: list[Episode]):
-    errors = measure_exhibit("rollout", subject(toy, toy_episodes)).data["rollout_error"]["puck_m"]
+    errors = measure_analysis("rollout", measurand(toy, toy_episodes)).data["rollout_error"]["puck_m"]
     assert [len(errors[name]) for name in ("mean", "median", "p90")] == [25, 25, 25]
     assert max(errors["p90"]) < 1e-9
 
 
 def test_rollout_errors_are_the_distances_that_they_should_be(toy: Domain, toy_episodes: list[Episode]):
-    data = measure_exhibit("rollout", subject(toy, toy_episodes, OBEYS)).data
+    data = measure_analysis("rollout", measurand(toy, toy_episodes, OBEYS)).data
     held_out = toy_episodes[-1]  # the last fifth of three episodes, at least one
     starts = range(len(held_out) - 24)
     assert data["windows"] == len(starts)
@@ -57,7 +57,7 @@ def test_rollout_errors_are_the_distances_that_they_should_be(toy: Domain, toy_e
 
 @pytest.mark.parametrize("kind", ["rollout", "motion", "smoothness", "transition"])
 def test_a_sandboxed_program_is_measured_like_a_trusted_one(kind: str, toy: Domain, toy_episodes: list[Episode]):
-    trusted, locked_in = (measure_exhibit(kind, subject(toy, toy_episodes, OBEYS, sandboxed=sandboxed)) for sandboxed in (False, True))
+    trusted, locked_in = (measure_analysis(kind, measurand(toy, toy_episodes, OBEYS, sandboxed=sandboxed)) for sandboxed in (False, True))
     assert_alike(json.loads(json.dumps(trusted.data)), json.loads(json.dumps(locked_in.data)))
 
 
@@ -77,15 +77,15 @@ def assert_alike(one: Any, other: Any) -> None:
 
 
 def test_what_is_not_finite_is_told_and_kept_as_null(tmp_path: Path, toy: Domain, toy_episodes: list[Episode]):
-    rollout = measure_exhibit("rollout", subject(toy, toy_episodes, BREAKS_LEFTWARDS))
+    rollout = measure_analysis("rollout", measurand(toy, toy_episodes, BREAKS_LEFTWARDS))
     assert rollout.data["not_finite"] > 0
     assert rollout.data["rollout_error"]["puck_m"]["mean"][-1] is None  # an infinite error among them
-    motion = measure_exhibit("motion", subject(toy, toy_episodes, BREAKS_LEFTWARDS)).data["motion"]["puck_m"]
+    motion = measure_analysis("motion", measurand(toy, toy_episodes, BREAKS_LEFTWARDS)).data["motion"]["puck_m"]
     assert motion["not_finite"] == sum(value is None for value in motion["predicted"]) > 0
-    landscape = measure_exhibit("smoothness", subject(toy, toy_episodes, BREAKS_LEFTWARDS))
+    landscape = measure_analysis("smoothness", measurand(toy, toy_episodes, BREAKS_LEFTWARDS))
     assert None in landscape.data["program"] and landscape.data["merit"]["agreement"] < 1
-    for exhibit in (rollout, landscape):
-        text = write_exhibit(tmp_path, exhibit).read_text()
+    for analysis in (rollout, landscape):
+        text = write_analysis(tmp_path, analysis).read_text()
         assert "NaN" not in text and "Infinity" not in text
 
 
@@ -93,11 +93,11 @@ def test_motion_is_that_of_the_liveliest_episode_one_step_at_a_time(toy: Domain,
     episodes = toy_episodes * 4  # so that more than one is for tests
     ways = [np.abs(np.diff(episode.observations[:, 0])) for episode in episodes[-2:]]
     longest = max(ways, key=np.sum)
-    motion = measure_exhibit("motion", subject(toy, episodes)).data["motion"]["puck_m"]
+    motion = measure_analysis("motion", measurand(toy, episodes)).data["motion"]["puck_m"]
     assert motion["true"] == pytest.approx(longest, rel=1e-5)
     assert motion["predicted"] == pytest.approx(longest, rel=1e-5)
     assert motion["true_sum"] == pytest.approx(longest.sum(), rel=1e-5)
-    still = measure_exhibit("motion", subject(toy, episodes, RESTS)).data["motion"]["puck_m"]
+    still = measure_analysis("motion", measurand(toy, episodes, RESTS)).data["motion"]["puck_m"]
     assert (still["predicted_sum"], still["true_sum"]) == (0.0, motion["true_sum"])
 
 
@@ -119,7 +119,7 @@ def test_a_program_without_walls_is_smoother_than_the_engine_beside_a_wall():
         "def step(state, action):\n    return State(state.agent_x + 5 * action[0], state.agent_y + 5 * action[1])\n"
     )
     episodes = list(collect(domain, domain.constants, episodes=15, seed=5))
-    data = measure_exhibit("smoothness", subject(domain, episodes, walks)).data
+    data = measure_analysis("smoothness", measurand(domain, episodes, walks)).data
     assert data["beside"]
     assert np.shape(data["engine"]) == np.shape(data["program"]) == (41, 41)
     assert data["merit"]["program_step"] < 0.5 * data["merit"]["engine_step"]
@@ -131,8 +131,8 @@ def test_a_program_without_walls_is_smoother_than_the_engine_beside_a_wall():
 
 
 def test_a_transition_has_pictures_and_what_was_foreseen(tmp_path: Path, toy: Domain, toy_episodes: list[Episode]):
-    exhibit = measure_exhibit("transition", subject(toy, toy_episodes))
-    data, episode = exhibit.data, toy_episodes[-1]
+    analysis = measure_analysis("transition", measurand(toy, toy_episodes))
+    data, episode = analysis.data, toy_episodes[-1]
     moves = np.abs(np.diff(episode.observations[:, 0]))
     assert data["step"] == np.argmax(moves)
     assert data["before"] == pytest.approx(episode.observations[data["step"]], rel=1e-5)
@@ -141,21 +141,21 @@ def test_a_transition_has_pictures_and_what_was_foreseen(tmp_path: Path, toy: Do
     assert data["program_text"] == RIGHT.text
     assert data["graph"]["objects"][0]["name"] == "puck"
     assert episode.frames is not None
-    write_exhibit(tmp_path, exhibit)
-    (read,) = read_exhibits(tmp_path)
+    write_analysis(tmp_path, analysis)
+    (read,) = read_analyses(tmp_path)
     assert np.array_equal(read.pictures["before"], episode.frames[data["step"]])
     assert np.array_equal(read.pictures["after"], episode.frames[data["step"] + 1])
 
 
 def test_an_audit_draws_both_graphs_where_the_puck_is(toy: Domain, toy_episodes: list[Episode]):
-    exhibit = measure_exhibit("audit", subject(toy, toy_episodes, None, method="tool", frames=10))
-    assert (exhibit.data["precision"], exhibit.data["recall"], exhibit.data["frames"]) == (1.0, 1.0, 10)
-    assert exhibit.data["rmse"]["puck_m"] <= exhibit.data["worst"]["puck_m"] < 0.03
-    assert exhibit.data["p99"]["puck_m"] <= exhibit.data["worst"]["puck_m"]
-    assert exhibit.program == ""
-    assert set(exhibit.data["looks"]) == set(exhibit.pictures) and len(exhibit.pictures) == 3
-    for name, look in exhibit.data["looks"].items():
-        rows, columns = np.nonzero(exhibit.pictures[name][..., 1] < 128)  # the red puck on white
+    analysis = measure_analysis("audit", measurand(toy, toy_episodes, None, method="tool", frames=10))
+    assert (analysis.data["precision"], analysis.data["recall"], analysis.data["frames"]) == (1.0, 1.0, 10)
+    assert analysis.data["rmse"]["puck_m"] <= analysis.data["worst"]["puck_m"] < 0.03
+    assert analysis.data["p99"]["puck_m"] <= analysis.data["worst"]["puck_m"]
+    assert analysis.program == ""
+    assert set(analysis.data["looks"]) == set(analysis.pictures) and len(analysis.pictures) == 3
+    for name, look in analysis.data["looks"].items():
+        rows, columns = np.nonzero(analysis.pictures[name][..., 1] < 128)  # the red puck on white
         for path in ("tool", "oracle"):
             middle = np.mean(look[path]["puck"][0], axis=0)
             assert middle == pytest.approx([columns.mean(), rows.mean()], abs=2)
@@ -163,38 +163,38 @@ def test_an_audit_draws_both_graphs_where_the_puck_is(toy: Domain, toy_episodes:
 
 def test_an_audit_draws_pictures_where_a_file_has_none(toy: Domain, toy_episodes: list[Episode]):
     bare = [replace(episode, frames=None) for episode in toy_episodes]
-    drawn, kept = (measure_exhibit("audit", subject(toy, each, None, method="tool", frames=6)) for each in (bare, toy_episodes))
+    drawn, kept = (measure_analysis("audit", measurand(toy, each, None, method="tool", frames=6)) for each in (bare, toy_episodes))
     assert drawn.data["rmse"] == kept.data["rmse"]
     with pytest.raises(VpwError, match="calibration was fitted to"):
-        measure_exhibit("audit", subject(toy, bare, None, method="tool", episodes_seed=SEED))
+        measure_analysis("audit", measurand(toy, bare, None, method="tool", episodes_seed=SEED))
 
 
 def test_kinds_are_found_and_others_refused(toy: Domain, toy_episodes: list[Episode]):
-    assert find_exhibits() == {"audit": "tool", "motion": "program", "rollout": "program", "smoothness": "program", "transition": "program"}
-    with pytest.raises(UnknownName, match=r"No exhibit 'rolout'.*Did you mean 'rollout'\?"):
-        measure_exhibit("rolout", subject(toy, toy_episodes))
+    assert find_analyses() == {"audit": "tool", "motion": "program", "rollout": "program", "smoothness": "program", "transition": "program"}
+    with pytest.raises(UnknownName, match=r"No analysis 'rolout'.*Did you mean 'rollout'\?"):
+        measure_analysis("rolout", measurand(toy, toy_episodes))
     with pytest.raises(VpwError, match="give --program FILE"):
-        measure_exhibit("rollout", subject(toy, toy_episodes, None))
+        measure_analysis("rollout", measurand(toy, toy_episodes, None))
     short = [
         replace(each, observations=each.observations[:9], engine_states=each.engine_states[:9], actions=each.actions[:8], frames=None)
         for each in toy_episodes
     ]
     with pytest.raises(VpwError, match="No test episode of 'toy' has 25 steps"):
-        measure_exhibit("rollout", subject(toy, short))
+        measure_analysis("rollout", measurand(toy, short))
 
 
-def test_exhibits_are_read_as_they_were_written(tmp_path: Path):
-    exhibit = Exhibit(
+def test_analyses_are_read_as_they_were_written(tmp_path: Path):
+    analysis = Analysis(
         kind="newest", domain="slider", title="Slider", source="slider", method="vpw", program="aaa", seed=0, episodes="eee", versions={},
         data={"horizon": 1}, pictures={"one": np.zeros((4, 4, 3), np.uint8)},
     )  # fmt: skip
-    path = write_exhibit(tmp_path, exhibit)
+    path = write_analysis(tmp_path, analysis)
     assert path.name == "newest-slider-vpw.json"
-    (read,) = read_exhibits(tmp_path)
+    (read,) = read_analyses(tmp_path)
     assert (read.data, read.pictures["one"].shape) == ({"horizon": 1}, (4, 4, 3))
     path.write_text("[]")
-    with pytest.raises(BadResults, match="does not hold an exhibit"):
-        read_exhibits(tmp_path)
+    with pytest.raises(BadResults, match="does not hold an analysis"):
+        read_analyses(tmp_path)
 
 
 def test_programs_are_found_by_the_names_of_their_folders(tmp_path: Path):
