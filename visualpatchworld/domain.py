@@ -219,7 +219,7 @@ def _text(place: Path) -> str:
     try:
         return (place if place.suffix == ".py" else place / "__init__.py").read_text(encoding="utf-8")
     except (OSError, ValueError):
-        return ""  # whoever asks for the domain is told what is wrong
+        return ""  # loading the domain says what is wrong
 
 
 def load_domain(name: str) -> Domain:
@@ -294,7 +294,7 @@ def _title(place: Path) -> str:
     try:
         calls = [node for node in ast.walk(ast.parse(_text(place))) if isinstance(node, ast.Call)]
     except (SyntaxError, ValueError):
-        calls = []  # whoever asks for the domain is told what is wrong
+        calls = []  # loading the domain says what is wrong
     made = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == Domain.__name__]
     titles = [keyword.value for call in made for keyword in call.keywords if keyword.arg == "title"]
     given = (value.value for value in titles if isinstance(value, ast.Constant) and isinstance(value.value, str))

@@ -158,11 +158,11 @@ class ToolExtractor(Extractor):
                 tracks[t, self._places.index(place)] = value
         return self.space.wrap(np.nan_to_num(tracks))
 
-    def errors(self, quantities: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]) -> dict[str, float]:
-        """How far off a reading is in each quantity (root mean square), as the calibration found it."""
+    def errors(self, error_metrics: Mapping[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]) -> dict[str, float]:
+        """How far off a reading is by each error metric (root mean square), as the calibration found it."""
         noise = np.array([self.calibration.noise.get(place, 0.0) for place in self._places])
         draws = np.random.default_rng(0).normal(0.0, 1.0, (1000, len(noise))) * noise
-        return {name: float(np.sqrt(np.mean(quantity(draws, np.zeros_like(draws)) ** 2))) for name, quantity in quantities.items()}
+        return {name: float(np.sqrt(np.mean(metric(draws, np.zeros_like(draws)) ** 2))) for name, metric in error_metrics.items()}
 
     @functools.cached_property
     def _places(self) -> list[str]:

@@ -59,7 +59,7 @@ class VlmExtractor(Extractor):
     """Reads one picture at a time by asking a model; `picture_to_world` is an affine map (2, 3), without which no coordinate is kept."""
 
     template: SceneTemplate
-    known: tuple[SceneObject, ...]  # what may be in the scene; only names and kinds are told
+    known: tuple[SceneObject, ...]  # what may be in the scene; only names and kinds are given
     client: Client
     picture_to_world: Float[np.ndarray, "2 3"] | None = None
     sees = "pictures"

@@ -269,7 +269,7 @@ def gap_to_block(
 
 
 def sample_state(constants: PushTConstants, rng: np.random.Generator) -> Float[np.ndarray, " N"]:
-    """A resting start, without velocities of blocks: blocks anywhere within the walls and apart from each other, agent apart from them."""
+    """A start at rest, without velocities of blocks: blocks anywhere within the walls and apart from each other, agent apart from them."""
     while True:
         agent = rng.uniform(50.0, 450.0, 2)
         poses = [np.array([*rng.uniform(100.0, 400.0, 2), rng.uniform(0.0, 2 * math.pi)]) for _ in range(constants.blocks)]

@@ -57,8 +57,8 @@ class Chain(Part):
     def measure(self, pictures: Sequence[Masks], known: Sequence[Numbers], camera: Camera) -> Measures:
         joints = np.array([[numbers[f"{link}.pose.angle"] for link in self.links] for numbers in known])
         tips = [self.locate(masks) for masks in pictures]
-        told = np.array([[numbers[f"{self.tip}.pose.{axis}"] for axis in "xy"] for numbers in known])
-        seen = [i for i, tip in enumerate(tips) if tip is not None and np.linalg.norm(camera.project(told[i]) - tip) < MARGIN_PX]
+        given = np.array([[numbers[f"{self.tip}.pose.{axis}"] for axis in "xy"] for numbers in known])
+        seen = [i for i, tip in enumerate(tips) if tip is not None and np.linalg.norm(camera.project(given[i]) - tip) < MARGIN_PX]
         base, lengths = _fit_lengths(joints[seen], camera.ground(np.array([tips[i] for i in seen])))
         size = lengths.sum()
         sample = seen[:: max(len(seen) // NUM_SHAPE_PICTURES, 1)]

@@ -18,7 +18,7 @@ from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, P
 Polygon = Float[np.ndarray, "N 2"]
 
 UPSCALE = 4  # finer than the template's cells, for corners between them
-STRAIGHT_CELLS = 3.0  # an outline that strays less than this from a straight side is straight
+STRAIGHT_CELLS = 3.0  # an outline within this distance of a straight side is straight
 
 
 def corners(template: Template, level: float) -> Polygon:
