@@ -56,7 +56,7 @@ def main() -> None:
         while waiting and free:
             lane, (name, row, planner, seed) = free.pop(), waiting.pop(0)
             given = ["--rows", row, "--planners", planner, "--seeds", str(seed)]
-            for option in ("tasks", "observe", "score", "results", "programs", "cache", "case"):
+            for option in ("tasks", "observe", "score", "results", "programs", "cache", "case", "steps"):
                 given += [f"--{option}", str(getattr(options, option))]
             given += [part for pair in options.traces for part in ("--traces", pair)]
             mine = cores[lane :: options.workers]
@@ -103,6 +103,7 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
             metric=metric,
             planner_name=planner,
             goals=Goals(kind, float(scale or 1)),
+            steps_allowed=options.steps or None,
             brief=True,
         )
         told = f"{path.stem}, {row}, {metric}, {planner}, seed {seed}"
@@ -118,10 +119,13 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
             continue
         summary = summarize(outcomes)
         low, high = summary.ci95
-        seconds = summary.seconds_per_plan_median
+        seconds, rescored = summary.seconds_per_plan_median, ""
+        if options.score in ("hybrid", "sparing"):
+            asked, seen = summary.engine_rollouts_per_plan or 0.0, request.planner.rollouts_per_plan
+            rescored = f", {100 * asked / seen:.2f} % of candidates re-scored by the engine"
         print(
             f"{told}: {summary.success:.1f} % of {summary.n} [{low:.0f}, {high:.0f}], floors {floors['zero'].success:.0f} and "
-            f"{floors['random'].success:.0f}, {summary.plans} plans" + ("" if seconds is None else f" of {seconds:.3f} s"),
+            f"{floors['random'].success:.0f}, {summary.plans} plans" + ("" if seconds is None else f" of {seconds:.3f} s") + rescored,
             flush=True,
         )
 
@@ -187,6 +191,7 @@ def _options() -> argparse.Namespace:
         "--rows", default=ROWS, type=lambda text: text.split(","), help="OFFSET or `other`, with xSCALE for a scaled radius"
     )
     parser.add_argument("--planners", default="default", type=lambda text: text.split(","))
+    parser.add_argument("--steps", type=int, default=0, metavar="N", help="steps allowed, where that is not what the protocol says")
     parser.add_argument("--case", default="", metavar="CASE", help="a changed world of benchmarks/edited.py, and the program edited for it")
     parser.add_argument("--observe", default="oracle", choices=("oracle", "tool"))
     parser.add_argument("--score", default="induced", choices=("induced", "hybrid", "sparing", "simulator"))

@@ -1,17 +1,24 @@
-"""What users would take instead, on the same transitions: a small ensemble of networks, and sparse regression (PySINDy)."""
+"""What users would take instead, on the same transitions: a small ensemble of networks, and sparse regression (PySINDy).
+
+To plan with them they are given the reward and the end that were found with the program: they model where a step leads, and nothing else.
+"""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.program.env import Imagined
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
@@ -21,18 +28,41 @@ TRAIN_STEPS = 4000
 BATCH = 256
 LEARNING_RATE = 2e-3
 
-Predict = Callable[[Float[np.ndarray, "N O"], Float[np.ndarray, "N H A"]], Float[np.ndarray, "N O"]]
+Step = Callable[[Any, Any], Any]  # observation and action to the next observation, for JAX to trace
 
 
-def inputs_of(space: ActionSpace, actions: np.ndarray) -> np.ndarray:
+def inputs_of(space: ActionSpace, actions: Any) -> Any:
     """Actions as numbers a regression can use: choices become one column per choice but the first."""
     if space.kind == "continuous":
         return actions
-    columns = [actions[..., k : k + 1] == np.arange(1, count) for k, count in enumerate(space.counts)]
-    return np.concatenate(columns, axis=-1).astype(float)
+    array: Any = np if isinstance(actions, np.ndarray) else jnp
+    columns = [actions[..., k : k + 1] == array.arange(1, count) for k, count in enumerate(space.counts)]
+    return array.concatenate(columns, axis=-1).astype(float)
 
 
-def network_ensemble(space: ActionSpace, trajectories: Sequence[Trajectory], seed: int = 0) -> Predict:
+def last_of(step: Step, starts: Float[np.ndarray, "N O"], actions: Float[np.ndarray, "N H A"]) -> Float[np.ndarray, "N O"]:
+    """Where steps lead from each start."""
+
+    def rolled(start: Any, taken: Any) -> Any:
+        return jax.lax.scan(lambda now, action: (step(now, action), None), start, taken)[0]
+
+    return np.asarray(jax.jit(jax.vmap(rolled))(jnp.asarray(starts), jnp.asarray(actions)))
+
+
+def as_world(step: Step, found: Imagined) -> Imagined:
+    """A rival as a world to plan in, with the reward and the end of the program; its state is what is observed."""
+    return replace(
+        found,
+        read=lambda observation: observation,
+        step=step,
+        observe=lambda state: state,
+        reward=lambda state, action, after: found.reward(found.read(state), action, found.read(after)),
+        terminated=lambda after: found.terminated(found.read(after)),
+        valid=lambda state: jnp.asarray(True),
+    )
+
+
+def network_ensemble(space: ActionSpace, trajectories: Sequence[Trajectory], seed: int = 0) -> Step:
     """Five networks of two hidden layers that predict the change of the observation; rollouts follow their mean."""
     before = np.concatenate([t.observations[:-1] for t in trajectories])
     change = np.concatenate([np.diff(t.observations, axis=0) for t in trajectories])
@@ -77,16 +107,12 @@ def network_ensemble(space: ActionSpace, trajectories: Sequence[Trajectory], see
 
     ensemble = jax.jit(jax.vmap(train))(jax.random.split(jax.random.key(seed), NETWORKS))
 
-    @jax.jit
-    def last(starts, taken):
-        def advance(now, inputs):
-            both = (jnp.concatenate([now, inputs], axis=-1) - centre) / spread
-            moved = jnp.mean(jax.vmap(forward, in_axes=(0, None))(ensemble, both), axis=0)
-            return now + moved * scale + middle, None
+    def step(now, action):
+        both = (jnp.concatenate([now, inputs_of(space, jnp.asarray(action))], axis=-1) - centre) / spread
+        moved = jnp.mean(jax.vmap(forward, in_axes=(0, None))(ensemble, both), axis=0)
+        return jnp.asarray(now + moved * scale + middle, jnp.asarray(now).dtype)
 
-        return jax.lax.scan(advance, starts, jnp.swapaxes(taken, 0, 1))[0]
-
-    return lambda starts, actions: np.asarray(last(jnp.asarray(starts), jnp.asarray(inputs_of(space, actions))))
+    return step
 
 
 SINDY = Path(__file__).with_name("sindy.py")
@@ -98,8 +124,8 @@ class NoSindy(Exception):
 
 def sparse_regression(
     python: Path | None, space: ActionSpace, trajectories: Sequence[Trajectory], windows: dict[int, tuple[np.ndarray, np.ndarray]]
-) -> tuple[dict[int, np.ndarray], int]:
-    """By horizon the last observations that PySINDy's discrete-time model predicts, and how many terms it has.
+) -> tuple[dict[int, np.ndarray], int, Step]:
+    """By horizon the last observations that PySINDy's discrete-time model predicts, how many terms it has, and its step.
 
     Polynomials of second degree and, in up to twelve columns, sines and cosines of all; its threshold is chosen on a fifth of the episodes.
     It runs in an interpreter of its own, because it is no dependency.
@@ -123,4 +149,28 @@ def sparse_regression(
         if done.returncode or not taken.is_file():
             raise NoSindy(f"PySINDy failed: {(done.stderr.strip().splitlines() or ['no word'])[-1][:200]}")
         with np.load(taken) as found:
-            return {steps: found[f"ends{steps}"] for steps in windows}, int(found["terms"])
+            ends = {steps: found[f"ends{steps}"] for steps in windows}
+            return ends, int(found["terms"]), _sparse_step(space, [str(name) for name in found["names"]], found["coefficients"])
+
+
+def _sparse_step(space: ActionSpace, names: Sequence[str], coefficients: Float[np.ndarray, "O F"]) -> Step:
+    """PySINDy's model from the names of its terms: `1`, `x0`, `x0^2`, `x0 u1`, `sin(1 x0)`."""
+    used = [k for k in range(len(names)) if np.any(coefficients[:, k])]
+    weights = jnp.asarray(coefficients[:, used], jnp.float32)
+
+    def term(name: str, columns: dict[str, Any]) -> Any:
+        wave = re.fullmatch(r"(sin|cos)\((\S+) (\w+)\)", name)
+        if wave:
+            return getattr(jnp, wave[1])(float(wave[2]) * columns[wave[3]])
+        value = jnp.asarray(1.0, jnp.float32)
+        for factor in name.split():
+            base, _, power = factor.partition("^")
+            value = value * (float(base) if base not in columns else columns[base] ** int(power or 1))
+        return value
+
+    def step(now, action):
+        inputs = inputs_of(space, jnp.asarray(action))
+        columns = {f"x{i}": now[i] for i in range(now.shape[0])} | {f"u{i}": inputs[i] for i in range(inputs.shape[0])}
+        return weights @ jnp.stack([term(names[k], columns) for k in used]) if used else jnp.zeros_like(now)
+
+    return step

@@ -56,7 +56,8 @@ def main(given_path, taken_path):
         except Exception as failure:
             print(f"{type(failure).__name__}: {failure}", file=sys.stderr)
     model = trained(model_with(min(errors, key=errors.get), width, degree), before, after, inputs)
-    out = {"terms": np.count_nonzero(model.coefficients())}
+    out = {"terms": np.count_nonzero(model.coefficients()), "coefficients": np.asarray(model.coefficients())}
+    out["names"] = np.array(model.get_feature_names())
     for steps in data["horizons"]:
         now, taken = data[f"starts{steps}"], data[f"taken{steps}"]
         for k in range(steps):

@@ -1,6 +1,7 @@
 """From a world to a program, nothing given but the world: every world of the table, beside what users would take instead; resumable.
 
 Usage: python benchmarks/worlds.py [--only NAME ...] [--seeds 0] [--seconds 60] [--sindy PYTHON]
+       python benchmarks/worlds.py --rivals 5 [--sindy PYTHON] [--only NAME ...]
        python benchmarks/worlds.py --plan [--episodes 20] [--plan-seconds 400] [--true-seconds 300] [--workers 1] [--only NAME ...]
 
 A line per world and seed goes to results/worlds/worlds.jsonl, of planning to results/worlds/plans.jsonl; the programs to programs/worlds/.
@@ -10,6 +11,7 @@ A line of planning is measured again where the program is another one since. Sev
 from __future__ import annotations
 
 import argparse
+import pickle
 import subprocess
 import sys
 import time
@@ -20,12 +22,13 @@ from typing import Any
 
 import numpy as np
 from lines import Lines
-from rivals import NoSindy, network_ensemble, sparse_regression
+from rivals import NoSindy, as_world, last_of, network_ensemble, sparse_regression
 
 from visualpatchworld.cli._compute import keep_compiled
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.discover import BUDGET, discover, summary
 from visualpatchworld.induction.replay import last_observations, window_errors, windows_of
+from visualpatchworld.program.env import imagine
 from visualpatchworld.program.program import Program, read_program
 from visualpatchworld.world.collect import collect
 from visualpatchworld.world.open import open_world
@@ -107,7 +110,7 @@ class Watch:
         return [Trajectory(np.array(seen), np.array(done)) for seen, done in self.pieces if len(done) >= 1]
 
 
-def measure(name: str, seed: int, seconds: float, sindy: Path | None, programs: Path, say) -> dict[str, Any]:
+def measure(name: str, seed: int, seconds: float, sindy: Path | None, data: Path, programs: Path, say) -> dict[str, Any]:
     """One run: the discovery as `vpw induce` writes it, and its errors and those of the rivals on episodes collected anew."""
     world = open_world(name)
     seen = Watch(world)
@@ -130,16 +133,52 @@ def measure(name: str, seed: int, seconds: float, sindy: Path | None, programs: 
     told = summary(found, str(path.relative_to(programs.parent)))
     record |= {key: told[key] for key in ("form", "laws", "fields", "dt", "integrator", "constants", "reward", "terminated", "verdict")}
     record |= {key: told[key] for key in ("why", "env_steps", "program", "program_hash")}
-    say("a network ensemble and sparse regression on the same data")
     learned = seen.trajectories
     record["same_data_steps"] = sum(map(len, learned))
-    predict = network_ensemble(world.action_space, learned, seed)
-    record["networks"] = {h: window_errors(predict(w.starts, w.actions), w)[0] for h, w in windows.items()}
+    kept = data_path(data, name, seed)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with kept.open("wb") as file:
+        pickle.dump({"learned": learned, "held": held, "horizon": far, "program_hash": found.program.hash}, file)
+    return record | rivals(name, seed, data, sindy, 0, programs, say)
+
+
+def data_path(data: Path, name: str, seed: int) -> Path:
+    """Where the transitions of a search, and the episodes that judge, are kept for the rivals."""
+    return data / f"{folder_name(name)}-{seed}.pickle"
+
+
+def rivals(name: str, seed: int, data: Path, sindy: Path | None, episodes: int, programs: Path, say) -> dict[str, Any]:
+    """Errors of the rivals on the data of a search, and returns of planning with them as with the program, where episodes are asked for."""
+    from visualpatchworld.plan.reward import choose_planner, evaluate_return
+
+    path = data_path(data, name, seed)
+    if not path.is_file():
+        raise VpwError(f"the data of {name}, seed {seed}, are not kept in {data}: measure the world first")
+    with path.open("rb") as file:
+        kept = pickle.load(file)
+    space, windows = open_world(name).action_space, {h: windows_of(kept["held"], h) for h in {1, kept["horizon"]}}
+    windows = {h: w for h, w in windows.items() if w is not None}
+    say("a network ensemble and sparse regression on the same data")
+    steps = {"networks": network_ensemble(space, kept["learned"], seed)}
+    record: dict[str, Any] = {
+        "networks": {h: window_errors(last_of(steps["networks"], w.starts, w.actions), w)[0] for h, w in windows.items()}
+    }
     try:
-        ends, terms = sparse_regression(sindy, world.action_space, learned, {h: (w.starts, w.actions) for h, w in windows.items()})
+        ends, terms, steps["sindy"] = sparse_regression(
+            sindy, space, kept["learned"], {h: (w.starts, w.actions) for h, w in windows.items()}
+        )
         record["sindy"] = {h: window_errors(ends[h], w)[0] for h, w in windows.items()} | {"terms": terms}
     except NoSindy as absent:
         record["sindy"] = {"why": str(absent)}
+    if not episodes:
+        return record
+    found = imagine(Program(read_program(program_path(programs, name, seed))))
+    starts = [int(one) for one in np.random.default_rng(HELD_OUT_SEED + seed).integers(2**31, size=episodes)]
+    planner = choose_planner(open_world(name), found, starts)
+    for rival, step in steps.items():
+        say(f"planning with {rival}, {planner.title}")
+        done = evaluate_return(name, as_world(step, found), planner, episodes=episodes, seed=HELD_OUT_SEED + seed).report
+        record[f"{rival}_plan"] = {key: done[key] for key in ("return_mean", "return_std", "n", "planner", "returns")}
     return record
 
 
@@ -189,17 +228,37 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="measure also what is there already")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "worlds")
     parser.add_argument("--programs", type=Path, default=ROOT / "programs" / "worlds")
+    parser.add_argument("--rivals", type=int, metavar="N", help="only the rivals, on kept data, with N episodes planned with each")
+    parser.add_argument("--data", type=Path, default=ROOT / "runs" / "worlds", help="where the data of searches are kept")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)  # in this very process
     options = parser.parse_args()
     lines = Lines(options.results / ("plans.jsonl" if options.plan else "worlds.jsonl"), ("name", "seed"))
     for name in options.only:
         for seed in options.seeds:
-            if _measured(lines, name, seed, options) and not options.again:
+            if options.rivals is not None:
+                _add_rivals(name, seed, options, lines)
+            elif _measured(lines, name, seed, options) and not options.again:
                 print(f"{name}, seed {seed}: measured before", flush=True)
             elif options.here:
                 lines.put(_safe(name, seed, options))
             else:
                 _apart(name, seed, options, lines)
+
+
+def _add_rivals(name: str, seed: int, options: argparse.Namespace, lines: Lines) -> None:
+    """The line of a world with its rivals measured anew."""
+    keep_compiled()
+    mine = [line for line in lines.read() if line.get("name") == name and line.get("seed") == seed and line["ok"]]
+    if not mine:
+        print(f"{name}, seed {seed}: not measured yet", flush=True)
+        return
+    try:
+        found = rivals(
+            name, seed, options.data, options.sindy, options.rivals, options.programs, lambda text: print(name, text, flush=True)
+        )
+        lines.put(mine[-1] | found)
+    except VpwError as error:
+        print(f"{name}, seed {seed}: {error}", flush=True)
 
 
 def _measured(lines: Lines, name: str, seed: int, options: argparse.Namespace) -> bool:
@@ -222,7 +281,7 @@ def _safe(name: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     try:
         if options.plan:
             return plan(name, seed, options.episodes, options.plan_seconds, options.true_seconds, options.workers, options.programs, say)
-        return measure(name, seed, options.seconds, options.sindy, options.programs, say)
+        return measure(name, seed, options.seconds, options.sindy, options.data, options.programs, say)
     except Exception as error:  # a failure is a result, too; what is no sentence of ours is shown in full
         why = str(error) if isinstance(error, VpwError) else f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         if not isinstance(error, VpwError):
@@ -257,6 +316,7 @@ def _apart(name: str, seed: int, options: argparse.Namespace, lines: Lines) -> N
         str(options.workers),
     ]
     given += ["--results", str(options.results), "--programs", str(options.programs)] + ["--plan"] * options.plan
+    given += ["--data", str(options.data)]
     given += ["--sindy", str(options.sindy)] if options.sindy else []
     given += ["--plan-seconds", str(options.plan_seconds)] if options.plan_seconds is not None else []
     try:

@@ -26,7 +26,7 @@ LAYERS = [
     ["domain"],
     ["trace"],
     ["world"],
-    ["scene.calibrate", "scene.audit"],
+    ["scene.calibrate"],
     ["program.env"],
     [
         "plan.margins",

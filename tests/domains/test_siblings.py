@@ -17,8 +17,7 @@ from visualpatchworld.laws.meeting import meet
 from visualpatchworld.laws.rules.touching import parts_of
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit
-from visualpatchworld.scene.relations import gap
-from visualpatchworld.scene.schema import Pose
+from visualpatchworld.scene.schema import Pose, gap
 from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.trace.write import write_traces

@@ -92,6 +92,14 @@ def test_a_world_has_errors_rivals_and_returns(folder: Path):
     assert (cartpole["random"].text, cartpole["zero"].text, cartpole["constants"].text) == ("22", "9.5", "1")
     assert (cartpole["true world"].text, cartpole["true world"].detail) == ("499", "n = 2")
     assert cartpole["solved at (quoted)"].text == "475"
+    assert (cartpole["networks' return"].text, cartpole["PySINDy's return"].text) == ("-", "-")
+
+
+def test_rivals_show_what_they_earn_under_the_same_planner(tmp_path: Path):
+    line = world_line("CartPole-v1", networks_plan={"return_mean": 120.0, "n": 5}, sindy_plan={"return_mean": 31.0, "n": 5})
+    cartpole = row(made("worlds", write(tmp_path, worlds=[line])), "CartPole-v1")
+    assert (cartpole["networks' return"].text, cartpole["networks' return"].detail) == ("120", "n = 5")
+    assert cartpole["PySINDy's return"].text == "31"
 
 
 def test_failed_and_partial_worlds_stay_in_the_table(folder: Path):

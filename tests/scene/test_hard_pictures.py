@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.scene.audit import Audit, audit, read_moments
-from visualpatchworld.scene.calibrate import extractor
+from visualpatchworld.scene.calibrate import Audit, audit, extractor, read_moments
 from visualpatchworld.scene.extractor import Moment
 
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visualpatchworld.scene.relations import gap, relate
-from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
+from visualpatchworld.scene.schema import Geometry, Pose, SceneObject, gap, relate
 
 BAR = ((-60.0, 0.0), (60.0, 0.0), (60.0, 30.0), (-60.0, 30.0))
 STEM = ((-15.0, 30.0), (15.0, 30.0), (15.0, 120.0), (-15.0, 120.0))

@@ -9,10 +9,9 @@ import pytest
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import BadGraph, BadPicture, VpwError
-from visualpatchworld.scene.audit import audit, moments_of_file, read_moments
-from visualpatchworld.scene.calibrate import extractor
+from visualpatchworld.scene.calibrate import audit, extractor, moments_of_file, read_moments
+from visualpatchworld.scene.extractor import ToolExtractor
 from visualpatchworld.scene.tool.calibration import parse_calibration
-from visualpatchworld.scene.tool.extractor import ToolExtractor
 from visualpatchworld.trace.episode import Episode, collect
 
 FEW = 6  # pictures of a world; some take long to draw

@@ -19,7 +19,7 @@ from visualpatchworld.simulator import Constants
 from visualpatchworld.strict_json import from_json, to_json
 
 if TYPE_CHECKING:
-    from visualpatchworld.scene.audit import Audit
+    from visualpatchworld.scene.calibrate import Audit
     from visualpatchworld.scene.extractor import Extractor
 
 EndpointUrl = Annotated[str | None, typer.Option("--endpoint", metavar="URL", help="With vlm: OpenAI-compatible endpoint, up to /v1.")]
@@ -68,12 +68,11 @@ def scene(
 
     Example: vpw scene DOMAIN episodes.h5:120 --via vlm --endpoint URL --model NAME
     """
-    from visualpatchworld.scene.extractor import Moment
+    from visualpatchworld.scene.extractor import Moment, ToolExtractor
     from visualpatchworld.scene.picture import overlay as drawn
     from visualpatchworld.scene.picture import read_picture, write_picture
-    from visualpatchworld.scene.tool.extractor import ToolExtractor
-    from visualpatchworld.trace.export import moment_of
     from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.write import moment_of
 
     world, asked = load_domain(domain), Asked(endpoint, model, record, replay, calls, calibration)
     path, _, row = moment.rpartition(":")
@@ -113,8 +112,8 @@ def export(
 
     Example: vpw export episodes.h5 --domain DOMAIN --view oracle --out transitions.jsonl
     """
-    from visualpatchworld.trace.export import export as exported
     from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.write import export as exported
 
     world = load_domain(domain)
     recorded = read_traces(traces, world)
@@ -142,7 +141,7 @@ def audit(
     Example: vpw audit DOMAIN --episodes 3
     """
     from visualpatchworld.output import make_folder
-    from visualpatchworld.scene import audit as auditing
+    from visualpatchworld.scene import calibrate as auditing
     from visualpatchworld.scene.calibrate import SEED, extractor
     from visualpatchworld.scene.picture import overlay as drawn
     from visualpatchworld.scene.picture import write_picture

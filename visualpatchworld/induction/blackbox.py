@@ -10,8 +10,8 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.laws.probe import Probe
+from visualpatchworld.scene.extractor import ToolExtractor
 from visualpatchworld.scene.schema import SceneGraph
-from visualpatchworld.scene.tool.extractor import ToolExtractor
 from visualpatchworld.simulator import Constants
 from visualpatchworld.world.trajectory import Trajectory
 

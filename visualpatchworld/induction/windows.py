@@ -15,7 +15,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import rollout
-from visualpatchworld.scene.tool.extractor import ToolExtractor
+from visualpatchworld.scene.extractor import ToolExtractor
 from visualpatchworld.trace.episode import Episode
 from visualpatchworld.world.trajectory import Trajectory
 

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from visualpatchworld.errors import BadGraph, VpwError
 from visualpatchworld.plan.scorer import Situation
-from visualpatchworld.scene.tool.extractor import ToolExtractor
+from visualpatchworld.scene.extractor import ToolExtractor
 from visualpatchworld.simulator import Simulator
 
 NUM_FRAMES = 4  # of the last steps, of which velocities are read

@@ -86,7 +86,7 @@ class ReturnEvaluation:
 
 def evaluate_return(
     world: Any,
-    program: Program,
+    program: Program | Imagined,
     planner: ReturnPlanner | None = None,
     *,
     episodes: int = 20,
@@ -112,7 +112,7 @@ def evaluate_return(
     world = open_world(world)
     if not {"reset", "reward"} <= world.powers:
         raise CannotPlan(f"{world.name} can not be planned in for a return: it must be one that runs and gives rewards.")
-    imagined = imagine(program)
+    imagined = program if isinstance(program, Imagined) else imagine(program)
     if not imagined.has_reward:
         raise CannotPlan("The program defines no reward(state, action, next_state), so there is nothing to plan for.")
     seeds = [int(one) for one in np.random.default_rng(seed).integers(2**31, size=episodes)]

@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.errors import BadGraph, BadState
-from visualpatchworld.scene.relations import relate
-from visualpatchworld.scene.schema import Metadata, Pose, SceneGraph, SceneObject, Source, Velocity
+from visualpatchworld.scene.schema import Metadata, Pose, SceneGraph, SceneObject, Source, Velocity, relate
 
 # What the end of a field's name says of its place in a scene graph.
 PLACES = {

@@ -1,4 +1,4 @@
-"""Writing traces in the LeWM layout, episode by episode, so that pictures need not fit into memory."""
+"""Episodes to files: HDF5 as they come, and transition records of scene graphs as lines of JSON."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld import __version__
+from visualpatchworld.errors import BadTrace
 from visualpatchworld.extras import h5py, hdf5plugin
 from visualpatchworld.output import writing
+from visualpatchworld.scene.extractor import Extractor, Moment
 from visualpatchworld.simulator import Constants
-from visualpatchworld.trace.episode import Episode
+from visualpatchworld.strict_json import to_json
+from visualpatchworld.trace.episode import Episode, Traces
 from visualpatchworld.trace.layout import TraceLayout
 from visualpatchworld.trace.read import PIXELS
 
@@ -115,3 +118,33 @@ def _append(file: h5py.File, columns: dict[str, np.ndarray], disk: _PatientFile)
         dataset.resize(len(dataset) + len(values), axis=0)
         dataset[len(dataset) - len(values) :] = values
         disk.raise_failure()
+
+
+RECENT_FRAMES = 4  # from which velocities are read
+
+
+def export(traces: Traces, extractor: Extractor, *, view: str, stride: int) -> Iterator[str]:
+    """One line per episode; a macro-action is exactly the `stride` raw actions between its two graphs."""
+    for episode in traces.episodes:
+        yield to_json(_record(traces, episode, extractor, view, stride)) + "\n"
+
+
+def moment_of(traces: Traces, episode: Episode, step: int, extractor: Extractor) -> Moment:
+    """A recorded moment with what an extractor needs of it: its state, or its picture and the few before."""
+    if extractor.sees == "state":
+        return Moment(state=episode.observations[step], step=step)
+    if episode.frames is None:
+        raise BadTrace(f"'{traces.path}' holds no pictures; collect it with --pixels.")
+    first = max(step - RECENT_FRAMES + 1, 0)
+    return Moment(episode.frames[first : step + 1], episode.actions[first:step], step=step)
+
+
+def _record(traces: Traces, episode: Episode, extractor: Extractor, view: str, stride: int) -> dict[str, Any]:
+    steps = range(0, episode.num_rows, stride)
+    graphs = {step: extractor.extract(moment_of(traces, episode, step, extractor)).data() for step in steps}
+    transitions = [
+        {"t": t, "before": graphs[t], "action": episode.actions[t : t + stride].tolist(), "after": graphs[t + stride]}
+        for t in steps
+        if t + stride < episode.num_rows
+    ]
+    return {"domain": traces.domain, "episode": episode.index, "view": view, "stride": stride, "transitions": transitions}

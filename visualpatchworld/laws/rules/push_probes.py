@@ -9,8 +9,7 @@ import numpy as np
 
 from visualpatchworld.laws.probe import Probe
 from visualpatchworld.laws.scene import Scene
-from visualpatchworld.scene.relations import gap
-from visualpatchworld.scene.schema import Pose, SceneObject
+from visualpatchworld.scene.schema import Pose, SceneObject, gap
 
 NOBODY: Mapping[str, Sequence[float]] = MappingProxyType({})
 PUSH_STEPS = 5

@@ -12,11 +12,10 @@ from jaxtyping import Float
 from visualpatchworld.errors import VpwError
 from visualpatchworld.extras import cv2
 from visualpatchworld.paper.analyses.analysis import Measurand, Measured, plain
-from visualpatchworld.scene.audit import RECENT, audit, read_moments
-from visualpatchworld.scene.calibrate import SEED, extractor
+from visualpatchworld.scene.calibrate import RECENT, SEED, audit, extractor, read_moments
 from visualpatchworld.scene.extractor import Moment
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
-from visualpatchworld.scene.tool.camera import Camera
+from visualpatchworld.scene.tool.look import Camera
 
 ROUND = np.linspace(0, 2 * np.pi, 49)
 MARK_PX = 5.0  # half of a cross for what has a place but no shape

@@ -12,7 +12,7 @@ from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.results import Place, Query, Results, condition_title, find, places
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
 from visualpatchworld.paper.tables.parts import notes, records, require
-from visualpatchworld.scene.audit import SAME_PX
+from visualpatchworld.scene.calibrate import SAME_PX
 
 OURS = "vpw"
 

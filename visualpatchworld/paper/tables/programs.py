@@ -180,7 +180,7 @@ def cwmb_table(results: Results, quoted: Quoted) -> Table:
             *map(Column, ("GIF-MCTS accuracy (quoted)", "GIF-MCTS return (quoted)", "oracle return (quoted)")),
         ),
         sections=(
-            Section("Measured, with published figures in columns of their own", (*rows, _means(done, len(names), quoted))),
+            Section("Measured, with published figures in columns of their own", (*rows, _means(done, plans, len(names), quoted))),
             Section(f"Quoted, not measured here: {quoted.source}", tuple(means), quoted=True),
         ),
         notes=tuple(_notes(done, names, quoted)),
@@ -193,17 +193,28 @@ def _cwmb_row(name: str, line: Mapping[str, Any], plan: Mapping[str, Any], quote
     scores = [Entry(number(line.get(part, {}).get(key), 3)) for part, key in PARTS]
     seen = Entry(number(line.get("fitted", {}).get("observation"), 3))
     earned = [figure(plan.get(key), 3) for key in ("return_mean", "random_return")]
+    if plan and told.get("oracle") is not None:
+        earned[0] = figure(plan["return_mean"], 3, detail=f"normalised {_normalised(plan, told):.2f}, n = {plan['n']}")
     return (words(name), *scores, seen, *earned, *(quote(told.get(key)) for key in ("accuracy", "gif_mcts", "oracle")))
 
 
-def _means(done: Sequence[Mapping[str, Any]], wanted: int, quoted: Quoted) -> tuple[Entry, ...]:
+def _normalised(plan: Mapping[str, Any], told: Mapping[str, Any]) -> float:
+    """A return on the published scale, on which acting at random is 0 and their oracle is 1."""
+    return (plan["return_mean"] - told["random"]) / (told["oracle"] - told["random"])
+
+
+def _means(done: Sequence[Mapping[str, Any]], plans: Mapping[str, Mapping[str, Any]], wanted: int, quoted: Quoted) -> tuple[Entry, ...]:
     values = [[line[part][key] for line in done if part in line] for part, key in PARTS]
     scores = [
         Entry(number(float(np.mean(value)), 3) if value else "-", f"of {len(value)}" if len(value) < wanted else "") for value in values
     ]
     published = [row["accuracy"] for row in quoted.rows]
     rest = quote(float(np.mean(published)), "our mean of the column"), Entry("", quoted=True), Entry("", quoted=True)
-    return (words("mean"), *scores, *[Entry("")] * 3, *rest)
+    scaled = [row for row in quoted.rows if row["oracle"] is not None]
+    # Without a program there is nothing to plan with, which is worth as much as acting at random.
+    returns = [_normalised(plans[row["name"]], row) if row["name"] in plans else 0.0 for row in scaled]
+    mean = Entry(number(float(np.mean(returns)), 2), f"normalised, of {len(scaled)}, {sum(row['name'] in plans for row in scaled)} planned")
+    return (words("mean"), *scores, Entry(""), mean if plans else Entry(""), Entry(""), *rest)
 
 
 def _notes(done: Sequence[Mapping[str, Any]], names: Sequence[str], quoted: Quoted) -> list[str]:
@@ -211,6 +222,8 @@ def _notes(done: Sequence[Mapping[str, Any]], names: Sequence[str], quoted: Quot
         "Accuracy as counted there: per transition a third each for the next observation (every field within 1e-5), the reward (equal) and "
         "done, on the very transitions that were fitted. With isclose the reward counts up to 1e-5: it was stored in single precision.",
         "Held out: fitted to two of three trajectories and counted on the others.",
+        "Normalised return: 0 for acting at random and 1 for their oracle, both as published; it plans once, so that planning anew may "
+        "earn more. In the mean an environment without a program counts as 0.",
     ]
     notes += [
         f"{line['name']}: {line['trajectories']} trajectories, {line['transitions']} transitions."

@@ -28,7 +28,7 @@ def worlds_table(results: Results, quoted: Quoted) -> Table:
             Column("form", words=True),
             Column("verdict", words=True),
             *map(Column, ("lines", "constants", "env steps", "CPU s", "1 step", "25 steps", "networks", "PySINDy")),
-            *map(Column, ("return", "random", "zero", "true world", "solved at (quoted)")),
+            *map(Column, ("return", "random", "zero", "true world", "networks' return", "PySINDy's return", "solved at (quoted)")),
             Column("with little data (quoted)", words=True),
         ),
         sections=(Section("Measured, with published figures in columns of their own", tuple(rows)),),
@@ -48,6 +48,9 @@ def _worlds_row(line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted
     if plan.get("true_world_n"):
         there = f", the program's {plan['same_starts_return']:.4g}" if "same_starts_return" in plan else ""
         earned[3] = figure(plan["true_world_return"], 4, detail=f"n = {plan['true_world_n']}{there}")
+    for rival in ("networks_plan", "sindy_plan"):
+        theirs = line.get(rival) or {}
+        earned.append(figure(theirs.get("return_mean"), 3, detail=f"n = {theirs['n']}" if theirs else ""))
     if not line["ok"]:
         return (title, words(MISSING), words("failed"), *[Entry(MISSING)] * 8, *earned, *published)
     horizon = line["horizon"]
@@ -72,7 +75,8 @@ def _notes(lines: Sequence[Mapping[str, Any]], plans: Mapping[Any, Any], quoted:
         "Errors are medians over windows of episodes that were collected anew, with other seeds, and are no part of the steps: root mean "
         "square over fields of error over the spread of that field's change in as many steps. p90: 90 % of the windows stay below.",
         "Networks (five of 2 x 64, predicting changes) and PySINDy (discrete time, control, polynomials of second degree and sines) "
-        "learned from the very transitions of the search; their errors after 25 steps.",
+        "learned from the very transitions of the search; their errors after 25 steps. They plan with the same planner, with the reward "
+        "and the end that were found with the program.",
     ]
     if any(plan.get("true_world_n") for plan in plans.values()):
         notes.append(

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.extras import cv2
-from visualpatchworld.scene.tool.camera import Camera
+from visualpatchworld.scene.tool.look import Camera
 
 ROUGH_STEPS, FINE_STEPS = 2, 8
 MARGIN_PX = 3

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.scene.tool.camera import Camera
+from visualpatchworld.scene.tool.look import Camera
 
 NUM_BALLS = 96
 STEPS, PICTURES_PER_STEP, PIXELS_PER_PICTURE = 1500, 16, 700

@@ -14,8 +14,7 @@ from scipy.optimize import least_squares
 from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import Geometry, SceneObject
 from visualpatchworld.scene.tool.balls import View
-from visualpatchworld.scene.tool.camera import Camera, free_numbers, from_free_numbers
-from visualpatchworld.scene.tool.look import Masks, Measures, Numbers, Part, Sighting
+from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting, free_numbers, from_free_numbers
 from visualpatchworld.scene.tool.shape import centroid, largest_patch, sharpened
 
 BLURS_PX = (2.0, 1.0, 0.6, 0.6, 0.6, 0.6, 0.6)  # edges that get sharper as the fit goes on

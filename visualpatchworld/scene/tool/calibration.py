@@ -16,8 +16,7 @@ from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.scene.state import StateSpace
-from visualpatchworld.scene.tool.camera import Camera, fit_pinhole, fit_planar, fit_sturdy
-from visualpatchworld.scene.tool.look import Look, Masks, Measures, Numbers, look_at
+from visualpatchworld.scene.tool.look import Camera, Look, Masks, Measures, Numbers, fit_pinhole, fit_planar, fit_robust, look_at
 from visualpatchworld.world.trajectory import Trajectory
 
 MOST_BEFORE, MOST_AFTER = 3, 2  # frames on either side of a moment that its velocity is read from
@@ -158,12 +157,12 @@ def _measure(look: Look, pictures: Sequence[Masks], known: list[Numbers]) -> tup
     if look.projection == "perspective":
         camera = anchor.refine(pictures, known, _fitted(partial(fit_pinhole, size_px=_size(pictures)), points, where), _size(pictures))
         return camera, {part.name: part.measure(pictures, known, camera) for part in look.parts}
-    camera, measures = _fitted(partial(fit_sturdy, fit_planar), points, where), {}
+    camera, measures = _fitted(partial(fit_robust, fit_planar), points, where), {}
     for _ in range(ROUNDS):
         measures = {part.name: part.measure(pictures, known, camera) for part in look.parts}
         # The measured parts see better than the first glance.
         where = [_pixel(anchor.name, look_at(look, masks, camera, measures).numbers, axes, camera) for masks in pictures]
-        camera = _fitted(partial(fit_sturdy, fit_planar), points, where)
+        camera = _fitted(partial(fit_robust, fit_planar), points, where)
     return camera, {part.name: part.measure(pictures, known, camera) for part in look.parts}
 
 
@@ -203,7 +202,7 @@ def _motion(look: Look, space: StateSpace, trajectories: Sequence[Trajectory], s
     periods = _periods(look)
     episodes = []
     for trajectory, numbers in zip(trajectories, seen, strict=True):
-        tracks = np.stack([unturned(numbers[:, i], periods.get(place)) for i, place in zip(columns, poses, strict=True)], axis=1)
+        tracks = np.stack([unwrap(numbers[:, i], periods.get(place)) for i, place in zip(columns, poses, strict=True)], axis=1)
         episodes.append((tracks, trajectory.actions, trajectory.observations[:, targets]))
     return fit_motion(episodes)
 
@@ -220,7 +219,7 @@ def _noise(look: Look, space: StateSpace, trajectories: Sequence[Trajectory], se
     return noise
 
 
-def unturned(values: Float[np.ndarray, " T"], period: float | None) -> Float[np.ndarray, " T"]:
+def unwrap(values: Float[np.ndarray, " T"], period: float | None) -> Float[np.ndarray, " T"]:
     """Values without jumps by their period; gaps of NaN stay."""
     if period is None:
         return values

@@ -13,8 +13,7 @@ from scipy.optimize import least_squares
 
 from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
-from visualpatchworld.scene.tool.camera import Camera
-from visualpatchworld.scene.tool.look import Masks, Measures, Numbers, Part, Sighting
+from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting
 from visualpatchworld.scene.tool.shape import centroid, largest_patch, patches
 
 ROUGH_BLURS, FINE_STEPS = (1.0, 0.5, 0.25), 8  # at first edges are soft, in radii of the first link, so that they feel a link further away

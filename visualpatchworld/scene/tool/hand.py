@@ -12,8 +12,7 @@ from jaxtyping import Float
 from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.tool.balls import Balls, View, carve, fit_balls
-from visualpatchworld.scene.tool.camera import Camera
-from visualpatchworld.scene.tool.look import Masks, Measures, Numbers, Part, Sighting
+from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting
 from visualpatchworld.scene.tool.shape import centroid, largest_patch, sharpened
 
 NUM_DIRECTIONS = 40  # in which patches differ most

@@ -13,8 +13,7 @@ from jaxtyping import Float
 from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import Geometry, SceneObject
 from visualpatchworld.scene.tool.align import Template, place
-from visualpatchworld.scene.tool.camera import Camera
-from visualpatchworld.scene.tool.look import Masks, Measures, Numbers, Part, Sighting
+from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting
 
 Polygon = Float[np.ndarray, "N 2"]
 
@@ -29,7 +28,7 @@ def corners(template: Template, level: float) -> Polygon:
     contours, _ = cv2.findContours((fine > level).astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     contour = max(contours, key=cv2.contourArea)[:, 0, :].astype(np.float64)
     rough = cv2.approxPolyDP(contour.astype(np.float32), STRAIGHT_CELLS * UPSCALE, True)[:, 0, :]
-    polygon = _sharpened(contour, rough)
+    polygon = _with_corners(contour, rough)
     # Contour pixels lie inside the region; its border is half a fine pixel further out.
     middle = (size * UPSCALE - 1) / 2
     polygon = inset(_counter_clockwise(polygon - middle), -0.5)
@@ -42,7 +41,7 @@ def width_of(template: Template, level: float) -> float:
     return math.sqrt(float((fine > level).sum()) / math.pi) / UPSCALE * template.cell
 
 
-def _sharpened(contour: Polygon, rough: Polygon) -> Polygon:
+def _with_corners(contour: Polygon, rough: Polygon) -> Polygon:
     """Corners where neighbouring sides meet, each side a line through the contour's points along it."""
     starts = [int(np.linalg.norm(contour - corner, axis=1).argmin()) for corner in rough]
     sides = []

@@ -9,8 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
-from visualpatchworld.scene.tool.camera import Camera
-from visualpatchworld.scene.tool.look import Masks, Measures, Numbers, Part, Sighting
+from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting
 
 LEAST_SHARE = 0.3  # of the strongest line: less is no line
 SMALLEST_DOOR_PX = 4
