@@ -89,3 +89,15 @@ def test_a_reward_is_planned_for_and_filmed_where_there_are_pictures(vpw: Vpw, i
     assert Path(told["film"]).is_file() if "film" in told else "is not filmed" in told["not_filmed"]
     assert told["return_mean"] > told["random_return"]
     assert {"return_std", "n", "zero_return", "planner", "seconds_per_step_median", "env_steps"} <= set(told)
+
+
+def test_an_environment_in_the_present_folder_is_found(vpw: Vpw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As someone would who writes an environment and types its name, `vpw` being a script of another folder."""
+    (tmp_path / "mine_here.py").write_text(
+        "import gymnasium as gym\n\n\nclass Mine(gym.Env):\n    pass\n\n\ngym.register('Mine-v0', entry_point=Mine)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.path", [place for place in sys.path if place not in ("", str(tmp_path))])
+    said = vpw.refused("look", "mine_here:Mine-v0")
+    assert "Cannot import" not in said and "Mine-v0" in said
+    assert sys.path[-1] == str(tmp_path)

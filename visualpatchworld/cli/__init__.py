@@ -28,6 +28,7 @@ TRACEBACK = "VPW_TRACEBACK"  # set it to see where a failure came from
 def main() -> None:
     """Run the command line; whatever a user can put right ends in one sentence on stderr."""
     _speak_any_encoding()
+    _look_here()
     try:
         code = build_app()(prog_name="vpw", standalone_mode=False)
         sys.stdout.flush()
@@ -97,6 +98,16 @@ def _speak_any_encoding() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _look_here() -> None:
+    """Let `vpw run mine:MyEnv-v0` find `mine.py` in the present folder, last, so that it stands in for nothing that is installed."""
+    try:
+        here = str(Path.cwd())
+    except OSError:  # the folder is gone
+        return
+    if here not in sys.path:
+        sys.path.append(here)
 
 
 def _leave_stdout() -> None:

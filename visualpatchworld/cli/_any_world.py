@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -272,8 +272,8 @@ def plan_to_goal(
     show(known | found.report | {"ci95": [low, high]}, as_json)
 
 
-def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: bool) -> None:
-    """Look, induce, check, plan for the reward where there is one, and write the page that shows all of it."""
+def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_json: bool) -> None:
+    """Look, induce, check, plan for the reward where there is one, and write the page; each opens the world anew."""
     from visualpatchworld.extras import need
     from visualpatchworld.induction.discover import BUDGET
     from visualpatchworld.output import write_text
@@ -286,6 +286,7 @@ def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: b
     need("report")  # told before the long work, not after it
 
     began = time.perf_counter()
+    world = open_it()
     result = induced(world, out, None, BUDGET, 60.0, seed)
     parts = found_parts(result)
     for earlier in (out / CHECK, out / PLAN, *(out / FILMS).glob("*.mp4")):
@@ -293,10 +294,10 @@ def run(name: str, world: World, out: Path, episodes: int, seed: int, as_json: b
     with working("checking") as progress:
         progress("steps that no search has seen")
         names = [field["name"] for field in result["fields"]]
-        seen = check(Program(read_program(out / PROGRAM), out / PROGRAM), opened(name), names, seed)
+        seen = check(Program(read_program(out / PROGRAM), out / PROGRAM), open_it(), names, seed)
     write_text(out / CHECK, to_json(seen) + "\n")
     if {"reset", "reward"} <= world.powers and result["reward"]["paid"]:
-        result["plan"] = planned(opened(name), out / PROGRAM, episodes, seed, on_true_world=0, films=out / FILMS)
+        result["plan"] = planned(open_it(), out / PROGRAM, episodes, seed, on_true_world=0, films=out / FILMS)
         earned = result["plan"]
         write_text(out / PLAN, to_json(earned, indent=2) + "\n")
         parts.append(f"planned return {earned['return_mean']:.4g} +- {earned['return_std']:.2g}, random {earned['random_return']:.4g}")

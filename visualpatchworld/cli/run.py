@@ -5,12 +5,27 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from visualpatchworld.cli._verb import MOST, AsJson, Seed, Vary, WorldName, changes, progress, show, working
+from visualpatchworld.cli._verb import (
+    MOST,
+    ActionColumns,
+    AsJson,
+    EpisodeColumn,
+    Seed,
+    StateColumns,
+    StepSeconds,
+    Vary,
+    WorldName,
+    changes,
+    progress,
+    show,
+    working,
+)
 from visualpatchworld.domain import DEFAULT, Domain, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.input import read_bytes
@@ -31,6 +46,10 @@ def run(
     ] = 50,
     tasks: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many tasks to plan for.")] = 20,
     seed: Seed = 42,
+    action: ActionColumns = None,
+    state: StateColumns = None,
+    episode: EpisodeColumn = None,
+    dt: StepSeconds = None,
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
@@ -39,6 +58,8 @@ def run(
     What an earlier run with the same settings has left in the folder is kept.
 
     Example: vpw run DOMAIN --out runs/DOMAIN
+
+    Example: vpw run machine.csv --action voltage --dt 0.01
     """
     from visualpatchworld.cli import _any_world
     from visualpatchworld.cli._compute import keep_compiled
@@ -50,7 +71,8 @@ def run(
 
     began = time.perf_counter()
     if not _any_world.is_domain(world):
-        _any_world.run(world, _any_world.opened(world), out or Path("runs") / _any_world.folder_name(world), tasks, seed, as_json)
+        open_it = partial(_any_world.opened, world, action, state, episode, dt)
+        _any_world.run(open_it, out or Path("runs") / _any_world.folder_name(world), tasks, seed, as_json)
         return
     keep_compiled(all_cores=True)
     domain = load_domain(world)

@@ -29,7 +29,10 @@ class BadGoal(VpwError):
 
 @dataclass(frozen=True)
 class Goals:
-    """Where goals come from, how closely they have to be met, and what of them counts."""
+    """Where goals come from, how closely they have to be met, and what of them counts.
+
+    Example: `vpw.evaluate(world, program, traces, goals=vpw.Goals(of="other-episode", tolerance=0.5))`
+    """
 
     of: GoalsOf = "same-episode"
     tolerance: float = 1.0  # on the success radius

@@ -82,10 +82,10 @@ def _calibration(domain: Domain, constants: Constants) -> Calibration:
             return parse_calibration(read_text(path, "calibration", VpwError))
         except VpwError as error:
             raise VpwError(f"'{path}': {error}") from error
-    calibration = fresh_calibration(domain, constants)
+    text = fresh_calibration(domain, constants).text()
     make_folder(path.parent)
-    write_text(path, calibration.text())
-    return calibration
+    write_text(path, text)
+    return parse_calibration(text)  # as the next process reads it: its numbers are rounded, and pictures must be read alike
 
 
 def _key(domain: Domain, constants: Constants) -> str:
