@@ -83,13 +83,22 @@ def refine_noisy(
         cc = np.einsum("nhsi,nhsj->ij", wc, by_constant)
         gs = np.einsum("nhsi,nhs->ni", ws, now)
         gc = np.einsum("nhsi,nhs->i", wc, now)
+        if not all(np.isfinite(part).all() for part in (ss, sc, cc, gs, gc)):
+            break  # rollouts that run away tell nothing of their constants
         improved: bool = False
         gain: float = 0.0
         for _ in range(8):
             damped: np.ndarray = ss + damping * np.einsum("nii->ni", ss)[:, :, None] * np.eye(width) + 1e-12 * np.eye(width)
-            solved: np.ndarray = np.linalg.solve(damped, np.concatenate([sc, gs[..., None]], axis=-1))
+            try:
+                solved: np.ndarray = np.linalg.solve(damped, np.concatenate([sc, gs[..., None]], axis=-1))
+            except np.linalg.LinAlgError:
+                damping *= 8
+                continue
             schur = cc - np.einsum("nij,nik->jk", sc, solved[..., :-1])
             right: np.ndarray = gc - np.einsum("nij,ni->j", sc, solved[..., -1])
+            if not (np.isfinite(schur).all() and np.isfinite(right).all()):
+                damping *= 8
+                continue
             step: np.ndarray = -np.linalg.lstsq(schur + damping * np.diag(np.diag(cc)), right, rcond=1e-14)[0] if names else np.zeros(0)
             begin: np.ndarray = starts - solved[..., -1] - np.einsum("nij,j->ni", solved[..., :-1], step)
             then: np.ndarray = left(place + step, begin)
@@ -108,7 +117,8 @@ def refine_noisy(
             now = left(place, starts)
             if done and (not improved or gain < 1e-5):
                 break
-    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(schur)), 0)) * unit if names else np.zeros(0)
+    told = bool(names) and bool(np.isfinite(schur).all())
+    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(schur)), 0)) * unit if told else np.full(len(names), np.inf)
     constants = {name: float(f"{value:.12g}") for name, value in zip(names, place * unit, strict=True)}
     errors = {name: float(e) for name, e in zip(names, spread, strict=True)}
     return Shot(replace(draft, program=draft.program.edited(constants), stderr=errors), starts, np.where(seen, level, 0.0), cost(now))
