@@ -233,6 +233,13 @@ def _steps(reading: Reading, integrator: Integrator, substeps: int) -> list[floa
 
 def _refined(draft: Draft, data: Experience, exact: bool, clock: Clock) -> Draft:
     """Constants refined on single steps first, where event rows are told apart, and then on short stretches without events."""
+    try:
+        return _fitted(draft, data, exact, clock)
+    except np.linalg.LinAlgError:  # slopes so unequal that they do not decompose: a law that runs away
+        return draft
+
+
+def _fitted(draft: Draft, data: Experience, exact: bool, clock: Clock) -> Draft:
     stretches = cut(data.states, data.actions, 1, most=1500)
     if not marches(draft.program, stretches.starts, stretches.actions):
         return draft

@@ -91,15 +91,15 @@ def refine_noisy(
             damped: np.ndarray = ss + damping * np.einsum("nii->ni", ss)[:, :, None] * np.eye(width) + 1e-12 * np.eye(width)
             try:
                 solved: np.ndarray = np.linalg.solve(damped, np.concatenate([sc, gs[..., None]], axis=-1))
+                schur = cc - np.einsum("nij,nik->jk", sc, solved[..., :-1])
+                right: np.ndarray = gc - np.einsum("nij,ni->j", sc, solved[..., -1])
+                if not (np.isfinite(schur).all() and np.isfinite(right).all()):
+                    raise np.linalg.LinAlgError
+                inner: np.ndarray = schur + damping * np.diag(np.diag(cc))
+                step: np.ndarray = -np.linalg.lstsq(inner, right, rcond=1e-14)[0] if names else np.zeros(0)
             except np.linalg.LinAlgError:
                 damping *= 8
                 continue
-            schur = cc - np.einsum("nij,nik->jk", sc, solved[..., :-1])
-            right: np.ndarray = gc - np.einsum("nij,ni->j", sc, solved[..., -1])
-            if not (np.isfinite(schur).all() and np.isfinite(right).all()):
-                damping *= 8
-                continue
-            step: np.ndarray = -np.linalg.lstsq(schur + damping * np.diag(np.diag(cc)), right, rcond=1e-14)[0] if names else np.zeros(0)
             begin: np.ndarray = starts - solved[..., -1] - np.einsum("nij,j->ni", solved[..., :-1], step)
             then: np.ndarray = left(place + step, begin)
             if cost(then) < cost(now):

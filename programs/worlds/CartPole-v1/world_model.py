@@ -2,7 +2,7 @@
 
 Verdict: explained; 12-step error 3e-08 of the spread of motion on held-out stretches (90 % below 6e-08).
 Held-out error (median, of each field's spread of change): 1.4e-07 after 1, 4e-08 after 5, 1.1e-07 after 25 steps.
-Found from 2000 steps of the world by visualpatchworld 0.1.0.
+Found from 2000 steps of the world by visualpatchworld 0.2.0.
 """
 
 from typing import NamedTuple

@@ -2,7 +2,7 @@
 
 Verdict: explained; 25-step error 3e-08 of the spread of motion on held-out stretches (90 % below 1e-06).
 Held-out error (median, of each field's spread of change): 1e-07 after 1, 2.9e-08 after 5, 1.7e-08 after 25 steps.
-Found from 2000 steps of the world by visualpatchworld 0.1.0.
+Found from 2000 steps of the world by visualpatchworld 0.2.0.
 """
 
 from typing import NamedTuple
