@@ -22,10 +22,10 @@ from visualpatchworld.cli._compute import keep_compiled
 from visualpatchworld.cli.plan import TASK_EPISODES, TASK_EPISODES_SEED
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, build
+from visualpatchworld.files import make_folder
 from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.induce import choose_form, induce, induce_from, summary
 from visualpatchworld.induction.windows import errors_by_horizon, trajectories_of
-from visualpatchworld.output import make_folder
 from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors, report
 from visualpatchworld.program.program import Program
 from visualpatchworld.simulator import Constants

@@ -14,7 +14,7 @@ from pathlib import Path
 from lines import plain
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.output import write_text
+from visualpatchworld.files import write_text
 from visualpatchworld.program.program import Program, read_program
 from visualpatchworld.report.world_page import check
 from visualpatchworld.world.open import open_world

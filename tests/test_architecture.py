@@ -13,8 +13,8 @@ PACKAGE = Path(visualpatchworld.__file__).parent
 
 # A module may import from its own line and the lines above it. The longest matching name counts.
 LAYERS = [
-    ["errors", "strict_json"],
-    ["input", "output", "extras", "world.trajectory"],
+    ["errors"],
+    ["files", "extras", "world.trajectory"],
     ["llm"],
     ["scene"],
     ["trace.layout"],

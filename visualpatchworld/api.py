@@ -18,6 +18,7 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import DEFAULT, PAPER, Domain
 from visualpatchworld.errors import BadTrace, UnknownName, VpwError
+from visualpatchworld.files import make_folder
 from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.discover import BUDGET, Discovery, discover, given_names
 from visualpatchworld.induction.fields import read_fields
@@ -25,7 +26,6 @@ from visualpatchworld.induction.induce import Induction, choose_form, induce_fro
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.select import Evidence
 from visualpatchworld.induction.windows import ErrorTable, errors_by_horizon, trajectories_of
-from visualpatchworld.output import make_folder
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.evaluation import EvalConfig, Evaluation, measure, measure_floors
 from visualpatchworld.paper.film import write_films

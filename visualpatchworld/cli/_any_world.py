@@ -115,9 +115,8 @@ def induced(
     world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, episodes: int | None = None
 ) -> dict[str, Any]:
     """The record of an induction, after program and record were written."""
+    from visualpatchworld.files import make_folder, to_json, write_text, writing
     from visualpatchworld.induction.discover import discover, summary
-    from visualpatchworld.output import make_folder, write_text, writing
-    from visualpatchworld.strict_json import to_json
 
     folder = make_folder(out)
     with writing(folder / PROGRAM) as aside, working("inducing") as progress:
@@ -275,13 +274,12 @@ def plan_to_goal(
 def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_json: bool) -> None:
     """Look, induce, check, plan for the reward where there is one, and write the page; each opens the world anew."""
     from visualpatchworld.extras import need
+    from visualpatchworld.files import to_json, write_text
     from visualpatchworld.induction.discover import BUDGET
-    from visualpatchworld.output import write_text
     from visualpatchworld.program.program import Program, read_program
     from visualpatchworld.report.run_page import write_report
     from visualpatchworld.report.world import CHECK, FILMS, PLAN
     from visualpatchworld.report.world_page import check
-    from visualpatchworld.strict_json import to_json
 
     need("report")  # told before the long work, not after it
 

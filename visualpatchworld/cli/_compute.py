@@ -11,10 +11,8 @@ from pathlib import Path
 import jax
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.input import read_bytes
-from visualpatchworld.output import write_text
+from visualpatchworld.files import from_json, read_bytes, to_json, write_text
 from visualpatchworld.program.rollout import spread_over_cores
-from visualpatchworld.strict_json import from_json, to_json
 
 WORTH_KEEPING_S = 0.3
 

@@ -10,9 +10,9 @@ from rich.console import Group
 from rich.table import Table
 
 from visualpatchworld.cli._verb import progress, working
+from visualpatchworld.files import make_folder
 from visualpatchworld.induction.induce import evidence_rows
 from visualpatchworld.induction.select import Evidence, Verdict, refutation
-from visualpatchworld.output import make_folder
 from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors, report
 from visualpatchworld.paper.film import write_films
 from visualpatchworld.paper.goals import Goals

@@ -15,9 +15,9 @@ from rich.table import Table
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadConstant
+from visualpatchworld.files import to_json
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.simulator import Constants
-from visualpatchworld.strict_json import to_json
 
 MOST = 1_000_000  # of anything that can be counted: a typing slip is told, not waited for
 LARGEST_SEED = 2**32 - 1  # that every generator of random numbers takes

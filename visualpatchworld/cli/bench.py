@@ -15,8 +15,8 @@ from rich.table import Table
 from visualpatchworld.cli._verb import MOST, AsJson, DomainName, Seed, fields_table, finite, progress, show, working
 from visualpatchworld.domain import find_domains, load_domain
 from visualpatchworld.errors import UnknownName, VpwError, WorkerFailed
+from visualpatchworld.files import to_json
 from visualpatchworld.paper.suite import SUITES
-from visualpatchworld.strict_json import to_json
 
 if TYPE_CHECKING:
     from visualpatchworld.paper.jobs import Source, Writer
@@ -49,7 +49,7 @@ def bench(
 
     Example: vpw bench main --dask tcp://127.0.0.1:8786
     """
-    from visualpatchworld.output import make_folder
+    from visualpatchworld.files import make_folder
     from visualpatchworld.paper.baselines.record import PROGRAM
     from visualpatchworld.paper.jobs import Job, Source, Writer
     from visualpatchworld.paper.kept import kept_reports
@@ -200,10 +200,10 @@ def baseline(
 
     Example: vpw baseline METHOD DOMAIN --endpoint http://127.0.0.1:8080/v1 --model NAME --out runs/METHOD
     """
+    from visualpatchworld.files import make_folder, write_text
     from visualpatchworld.induction.windows import trajectories_of
     from visualpatchworld.llm.client import Budget, Client, Price, Sampling, Tape
     from visualpatchworld.llm.endpoint import Endpoint
-    from visualpatchworld.output import make_folder, write_text
     from visualpatchworld.paper.baselines.record import PROGRAM, RECORD
     from visualpatchworld.paper.baselines.run import find_method, run, summary
     from visualpatchworld.trace.episode import collect, for_fitting

@@ -25,8 +25,8 @@ from visualpatchworld.cli._verb import (
     working,
 )
 from visualpatchworld.domain import load_domain
+from visualpatchworld.files import to_json
 from visualpatchworld.scene.schema import Source
-from visualpatchworld.strict_json import to_json
 
 Thorough = Annotated[bool, typer.Option("--thorough", help="Try every candidate, even those that cannot win any more.")]
 
@@ -101,8 +101,8 @@ def induce(
     from visualpatchworld.cli import _any_world
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.cli._results import evidence_table, program_table, unexplained_line
+    from visualpatchworld.files import make_folder, write_text, writing
     from visualpatchworld.induction.induce import check_view, induce_from, summary
-    from visualpatchworld.output import make_folder, write_text, writing
     from visualpatchworld.trace.episode import collect, for_fitting
     from visualpatchworld.trace.read import read_traces
 
@@ -153,7 +153,7 @@ def acquire(
     Example: vpw acquire DOMAIN --program world_model.py --sketch FORM --out better.py
     """
     from visualpatchworld.cli._compute import keep_compiled
-    from visualpatchworld.output import write_text
+    from visualpatchworld.files import write_text
     from visualpatchworld.paper import acquire as stage
     from visualpatchworld.program.program import load_program
     from visualpatchworld.trace.episode import collect, for_fitting

@@ -97,7 +97,7 @@ def table(
 
     Example: vpw table main --results runs/bench
     """
-    from visualpatchworld.output import write_text
+    from visualpatchworld.files import write_text
     from visualpatchworld.paper.results import read_results
     from visualpatchworld.paper.table import FORMATS
     from visualpatchworld.paper.tables import make_table

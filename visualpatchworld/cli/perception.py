@@ -13,10 +13,8 @@ from rich.table import Table
 from visualpatchworld.cli._verb import MOST, AsJson, DomainName, DomainOption, Seed, TraceFile, Vary, View, progress, show, varied_constants
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.input import read_bytes
-from visualpatchworld.output import write_lines
+from visualpatchworld.files import from_json, read_bytes, to_json, write_lines
 from visualpatchworld.simulator import Constants
-from visualpatchworld.strict_json import from_json, to_json
 
 if TYPE_CHECKING:
     from visualpatchworld.scene.calibrate import Audit
@@ -140,7 +138,7 @@ def audit(
 
     Example: vpw audit DOMAIN --episodes 3
     """
-    from visualpatchworld.output import make_folder
+    from visualpatchworld.files import make_folder
     from visualpatchworld.scene import calibrate as auditing
     from visualpatchworld.scene.calibrate import SEED, extractor
     from visualpatchworld.scene.picture import overlay as drawn

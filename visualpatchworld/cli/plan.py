@@ -95,7 +95,7 @@ def plan(
     from visualpatchworld.cli import _any_world
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.cli._results import planned, success_list
-    from visualpatchworld.output import make_folder
+    from visualpatchworld.files import make_folder
     from visualpatchworld.paper.baselines.record import read_written
     from visualpatchworld.paper.evaluation import EvalConfig
     from visualpatchworld.paper.goals import Goals, counted, read_goal

@@ -28,9 +28,8 @@ from visualpatchworld.cli._verb import (
 )
 from visualpatchworld.domain import DEFAULT, Domain, load_domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.input import read_bytes
+from visualpatchworld.files import from_json, read_bytes, to_json
 from visualpatchworld.simulator import Constants
-from visualpatchworld.strict_json import from_json, to_json
 
 if TYPE_CHECKING:  # reading traces takes a while to load
     from visualpatchworld.trace.episode import Episode
@@ -64,7 +63,7 @@ def run(
     from visualpatchworld.cli import _any_world
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.cli._results import candidates_table, planned, program_table, success_list, unexplained_sentence
-    from visualpatchworld.output import make_folder
+    from visualpatchworld.files import make_folder
     from visualpatchworld.paper.evaluation import EvalConfig
     from visualpatchworld.program.program import load_program
     from visualpatchworld.report.run_page import write_report
@@ -151,8 +150,8 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
     """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
     from visualpatchworld import __version__
     from visualpatchworld.cli._compute import note_seconds, timed
+    from visualpatchworld.files import write_text, writing
     from visualpatchworld.induction.induce import induce_from, summary
-    from visualpatchworld.output import write_text, writing
     from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.episode import for_fitting
 

@@ -13,8 +13,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from visualpatchworld.files import to_json
 from visualpatchworld.live.session import HORIZONS, Session
-from visualpatchworld.strict_json import to_json
 
 MOST_FRAMES = 250  # of a stretch, which longer ones are thinned to
 DIGITS = 7

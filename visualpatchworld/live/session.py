@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import CannotWrite, VpwError
+from visualpatchworld.files import write_text
 from visualpatchworld.live.drawing import Drawing
 from visualpatchworld.live.imagination import Aim, Imagination, Motion
 from visualpatchworld.live.truth import Truth
-from visualpatchworld.output import write_text
 from visualpatchworld.program.edit import Dial
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.trajectory import Trajectory

@@ -11,14 +11,13 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
-from visualpatchworld.input import read_bytes
+from visualpatchworld.files import from_json, read_bytes
 from visualpatchworld.live.drawing import Drawing, drawing_of
 from visualpatchworld.live.imagination import Imagination
 from visualpatchworld.live.session import HORIZONS, Goal, Session, begun
 from visualpatchworld.live.truth import LoggedTruth, RunningTruth, Truth
 from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import Program, load_program, read_program
-from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.world.domain_world import DomainWorld
 from visualpatchworld.world.log import LogWorld

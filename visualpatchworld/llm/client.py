@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from visualpatchworld.errors import CannotWrite, VpwError
-from visualpatchworld.input import read_text
+from visualpatchworld.files import from_json, read_text, to_json, write_lines
 from visualpatchworld.llm.endpoint import Endpoint, EndpointFailed
-from visualpatchworld.output import write_lines
-from visualpatchworld.strict_json import from_json, to_json
 
 Mode = Literal["record", "replay"]
 

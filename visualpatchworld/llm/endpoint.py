@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.strict_json import from_json, to_json
+from visualpatchworld.files import from_json, to_json
 
 KEY_VARIABLES = ("VPW_API_KEY", "OPENAI_API_KEY")
 WORTH_RETRYING = (408, 409, 425, 429, 500, 502, 503, 504)

@@ -20,8 +20,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from visualpatchworld import __version__
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import CannotWrite, VpwError
-from visualpatchworld.input import read_bytes
-from visualpatchworld.strict_json import to_json
+from visualpatchworld.files import read_bytes, to_json
 
 
 def versions() -> dict[str, str]:

@@ -13,7 +13,7 @@ from jaxtyping import Float, UInt8
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.extras import cv2, imageio
-from visualpatchworld.output import writing
+from visualpatchworld.files import writing
 from visualpatchworld.paper.evaluation import EvalConfig, attempts
 from visualpatchworld.plan.control import Attempt, PlanMade
 from visualpatchworld.plan.observer import Task

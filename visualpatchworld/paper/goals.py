@@ -13,12 +13,11 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName, VpwError
-from visualpatchworld.input import read_text
+from visualpatchworld.files import from_json, read_text
 from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.scene.picture import read_picture
 from visualpatchworld.scene.state import StateSpace
 from visualpatchworld.simulator import Constants
-from visualpatchworld.strict_json import from_json
 
 GoalsOf = Literal["same-episode", "other-episode", "moving", "given"]
 

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.input import read_text
-from visualpatchworld.strict_json import from_json
+from visualpatchworld.files import from_json, read_text
 
 # JSON has no infinity: what strayed without bound is written as null.
 Error = Annotated[float, BeforeValidator(lambda value: math.inf if value is None else value)]

@@ -18,10 +18,10 @@ from visualpatchworld import __version__
 from visualpatchworld.domain import PAPER
 from visualpatchworld.errors import VpwError, WorkerFailed
 from visualpatchworld.extras import need
+from visualpatchworld.files import from_json
 from visualpatchworld.paper import jobs
 from visualpatchworld.paper.baselines.record import RECORD
 from visualpatchworld.paper.cell import Observe, Score
-from visualpatchworld.strict_json import from_json
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from visualpatchworld.strict_json import to_json
+from visualpatchworld.files import to_json
 
 
 @dataclass(frozen=True)

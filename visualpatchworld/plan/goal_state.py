@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from visualpatchworld.errors import UnknownName, VpwError
+from visualpatchworld.files import from_json
 from visualpatchworld.plan.candidates import ReturnPlanner, rest_units, to_actions
 from visualpatchworld.plan.feedback import FULL_TURN, turns
 from visualpatchworld.plan.return_search import compiled_search
@@ -22,7 +23,6 @@ from visualpatchworld.plan.reward import NO_LIMIT, Controller, Policy, choose_pl
 from visualpatchworld.plan.track import tracker
 from visualpatchworld.program.env import Imagined, imagine
 from visualpatchworld.program.program import Program
-from visualpatchworld.strict_json import from_json
 from visualpatchworld.world.collect import collect
 from visualpatchworld.world.open import open_world
 

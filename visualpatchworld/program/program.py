@@ -22,7 +22,7 @@ import jax.numpy
 import numpy
 
 from visualpatchworld.errors import VpwError, printable
-from visualpatchworld.input import read_text
+from visualpatchworld.files import read_text
 from visualpatchworld.program.loops import ROLL, roll, rolled
 from visualpatchworld.scene.state import StateSpace
 

@@ -14,7 +14,7 @@ from jaxtyping import Float, UInt8
 from visualpatchworld import graphics as graphics  # chooses how MuJoCo draws before anything imports MuJoCo
 from visualpatchworld.errors import VpwError
 from visualpatchworld.extras import PIL, need
-from visualpatchworld.output import make_folder
+from visualpatchworld.files import make_folder
 from visualpatchworld.paper.film import write_film
 from visualpatchworld.plan.return_search import compiled_search
 from visualpatchworld.plan.reward import Controller, choose_planner

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from pydantic import Field, ValidationError
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.output import write_text
+from visualpatchworld.files import from_json, write_text
 from visualpatchworld.paper.figures.draw import find_figures, make_figure, write_figure
 from visualpatchworld.paper.induction_record import ConstantRecord
 from visualpatchworld.paper.results import NoResults, Results, read_results
@@ -27,7 +27,6 @@ from visualpatchworld.report.run import check_records, sent
 from visualpatchworld.report.sections import coloured
 from visualpatchworld.report.world import CheckRecord, EndRecord, FieldRecord, LawRecord, Record, RewardRecord
 from visualpatchworld.report.world_page import stretch_charts
-from visualpatchworld.strict_json import from_json
 
 LARGEST_DRAWING = 600_000  # bytes of a figure as lines; one with more of them is put in as a picture
 WORLDS = "worlds.html"

@@ -15,11 +15,9 @@ from jaxtyping import Float, UInt8
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.extras import need
-from visualpatchworld.input import read_bytes
-from visualpatchworld.output import writing
+from visualpatchworld.files import from_json, read_bytes, writing
 from visualpatchworld.program.env import imagine
 from visualpatchworld.program.program import Program, load_program, read_program
-from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.read import read_traces
 from visualpatchworld.world.collect import excitation, record, replay

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.input import NotRegular, check_inside
+from visualpatchworld.files import NotRegular, check_inside, from_json
 from visualpatchworld.paper.induction_record import BadRecord, InductionRecord, read_induction
 from visualpatchworld.paper.results import NoResults, Results, read_results
 from visualpatchworld.program.program import MOST_BYTES, BadProgram, Program, read_program
 from visualpatchworld.report.sections import Measured, NoRun, measured_with
 from visualpatchworld.simulator import Constants
-from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.episode import Traces
 from visualpatchworld.trace.read import read_traces
 

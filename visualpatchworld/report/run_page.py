@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.output import write_text
+from visualpatchworld.files import from_json, write_text
 from visualpatchworld.paper.induction_record import SettingsRecord
 from visualpatchworld.report.page import REPORT, Written, render
 from visualpatchworld.report.pictures import films_of, moment
@@ -19,7 +19,6 @@ from visualpatchworld.report.run import LARGEST_JSON, PROGRAM, NotSent, Run, rea
 from visualpatchworld.report.sections import coloured, constant_rows, error_charts, evidence_of, stretch, stretch_charts
 from visualpatchworld.report.world import is_world_run
 from visualpatchworld.report.world_page import write_world_report
-from visualpatchworld.strict_json import from_json
 
 Section = Callable[[Run], Any]
 

@@ -20,8 +20,7 @@ from jaxtyping import Float
 from visualpatchworld import __version__
 from visualpatchworld.domain import Domain, find_domains, held_actions
 from visualpatchworld.errors import BadTrace, VpwError
-from visualpatchworld.input import read_bytes, read_text
-from visualpatchworld.output import make_folder, write_text
+from visualpatchworld.files import make_folder, read_bytes, read_text, write_text
 from visualpatchworld.scene.extractor import Moment, ToolExtractor
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.tool.calibration import Calibration, calibrate, parse_calibration, sources

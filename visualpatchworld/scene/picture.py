@@ -15,8 +15,7 @@ from jaxtyping import UInt8
 
 from visualpatchworld.errors import BadPicture
 from visualpatchworld.extras import PIL, cv2
-from visualpatchworld.input import read_bytes
-from visualpatchworld.output import writing
+from visualpatchworld.files import read_bytes, writing
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.scene.tool.look import Sighting
 

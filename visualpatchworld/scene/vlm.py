@@ -15,12 +15,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from visualpatchworld import scene
 from visualpatchworld.errors import BadGraph, BadPicture
+from visualpatchworld.files import from_json
 from visualpatchworld.llm.client import Client, Reply
 from visualpatchworld.scene.extractor import Extractor, Moment
 from visualpatchworld.scene.picture import as_data_url
 from visualpatchworld.scene.schema import Direction, Metadata, Pose, Relation, SceneGraph, SceneObject
 from visualpatchworld.scene.state import SceneTemplate
-from visualpatchworld.strict_json import from_json
 
 NUM_TRIES = 3  # of which all but the first tell the model what was wrong with its answer
 

@@ -12,8 +12,8 @@ from jaxtyping import Float, Int
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.extras import h5py
+from visualpatchworld.files import from_json
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
-from visualpatchworld.strict_json import from_json
 from visualpatchworld.trace.episode import Episode, FramesInFile, Traces
 from visualpatchworld.trace.layout import Column
 

@@ -17,10 +17,9 @@ import numpy as np
 from visualpatchworld import __version__
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.extras import h5py, hdf5plugin
-from visualpatchworld.output import writing
+from visualpatchworld.files import to_json, writing
 from visualpatchworld.scene.extractor import Extractor, Moment
 from visualpatchworld.simulator import Constants
-from visualpatchworld.strict_json import to_json
 from visualpatchworld.trace.episode import Episode, Traces
 from visualpatchworld.trace.layout import TraceLayout
 from visualpatchworld.trace.read import PIXELS

@@ -14,14 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadPicture, VpwError
+from visualpatchworld.files import from_json, make_folder, read_bytes, to_json, write_text
 from visualpatchworld.induction.windows import trajectories_of
-from visualpatchworld.input import read_bytes
-from visualpatchworld.output import make_folder, write_text
 from visualpatchworld.paper.cell import BadResults
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.picture import read_picture, write_picture
 from visualpatchworld.simulator import Constants
-from visualpatchworld.strict_json import from_json, to_json
 from visualpatchworld.trace.episode import Episode, for_tasks
 from visualpatchworld.world.trajectory import Trajectory
 

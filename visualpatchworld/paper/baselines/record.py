@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.input import read_bytes
-from visualpatchworld.strict_json import from_json, to_json
+from visualpatchworld.files import from_json, read_bytes, to_json
 
 if TYPE_CHECKING:  # records are read where no program runs, and programs load JAX
     from visualpatchworld.program.program import Program

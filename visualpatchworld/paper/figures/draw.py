@@ -9,7 +9,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from visualpatchworld.errors import UnknownName
-from visualpatchworld.output import writing
+from visualpatchworld.files import writing
 from visualpatchworld.paper.figures.analyses import block_motion_figure, landscape_figure, perception_figure, rollout_error_figure
 from visualpatchworld.paper.figures.planning import multiseed_figure, success_figure
 from visualpatchworld.paper.figures.programs import evidence_figure, programs_figure
