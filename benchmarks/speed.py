@@ -132,8 +132,7 @@ def _against_engine(workload: Workload, planner: Any, cost: Any, plan: Callable[
 
 
 def _planner(workload: Workload) -> Any:
-    from visualpatchworld.plan.cem import CEM, ICEM, Polished
-    from visualpatchworld.plan.mppi import MPPI
+    from visualpatchworld.plan.cem import CEM, ICEM, MPPI, Polished
     from visualpatchworld.plan.shooting import Shooting
 
     return {kind.__name__: kind for kind in (CEM, ICEM, Polished, MPPI, Shooting)}[workload.planner_kind](**workload.planner)

@@ -11,8 +11,7 @@ from toy_program import RIGHT
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.paper.evaluation import EvalConfig
 from visualpatchworld.paper.film import CAPTION_PX, IMAGINED, LAST_FRAMES, REAL, SCALE, film, imagine, ways_in, write_films
-from visualpatchworld.plan.control import Attempt, PlanMade
-from visualpatchworld.plan.observer import Task
+from visualpatchworld.plan.control import Attempt, PlanMade, Task
 from visualpatchworld.program.program import Program
 from visualpatchworld.simulator import FRAME_SIZE_PX
 from visualpatchworld.trace.episode import collect

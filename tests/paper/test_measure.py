@@ -13,7 +13,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.paper.cell import Outcome
 from visualpatchworld.paper.evaluation import Condition, EvalConfig, measure, measure_floors, report
 from visualpatchworld.paper.task import summarize, wilson_percent
-from visualpatchworld.plan.observer import Oracle, Pixels
+from visualpatchworld.plan.control import Oracle, Pixels
 from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer
 from visualpatchworld.trace.episode import collect, for_tasks
 

@@ -9,8 +9,7 @@ from toy_program import BREAKS_LEFTWARDS, OBEYS, RIGHT
 from visualpatchworld.domain import Domain
 from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.planner import Scorer, Scores, Search, Situation
-from visualpatchworld.plan.rounds import draw_all, first_rounds, refit_all
-from visualpatchworld.plan.sampling import sampling_search
+from visualpatchworld.plan.sampling import draw_all, first_rounds, refit_all, sampling_search
 from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer
 
 PLANNER = CEM(samples=200, iterations=12, elites=20, horizon=4, replan_every=4, init_std=0.7)

@@ -8,8 +8,7 @@ from toy_program import RIGHT
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.plan.cem import CEM
-from visualpatchworld.plan.control import control, follow
-from visualpatchworld.plan.observer import Oracle, Task
+from visualpatchworld.plan.control import Oracle, Task, control, follow
 from visualpatchworld.plan.planner import Plan, Planner
 from visualpatchworld.plan.scorer import InducedScorer
 from visualpatchworld.plan.shooting import Shooting

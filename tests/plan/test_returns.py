@@ -5,10 +5,9 @@ import pytest
 from plan.truths import ACROBOT, CARTPOLE, MOUNTAIN_CAR, MOUNTAIN_CAR_CONTINUOUS, PENDULUM
 
 from visualpatchworld.plan.candidates import ReturnPlanner
+from visualpatchworld.plan.return_search import living_in, living_in_copies
 from visualpatchworld.plan.reward import CannotPlan, choose_planner, evaluate_return
-from visualpatchworld.plan.track import tracker
-from visualpatchworld.plan.world_copies import living_in, living_in_copies
-from visualpatchworld.program.env import imagine
+from visualpatchworld.program.env import imagine, tracker
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.open import open_world
 

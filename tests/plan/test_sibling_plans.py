@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from toy_program import OBEYS, RIGHT
 
-from visualpatchworld.plan.cem import CEM
+from visualpatchworld.plan.cem import CEM, siblings
 from visualpatchworld.plan.planner import Planner, Situation
-from visualpatchworld.plan.rounds import coloured, first_rounds
-from visualpatchworld.plan.sampling import sampling_search
+from visualpatchworld.plan.sampling import coloured, first_rounds, sampling_search
 from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer
-from visualpatchworld.plan.siblings import siblings
 
 FIELDS: dict[str, Any] = {"samples": 100, "iterations": 12, "elites": 10, "horizon": 6, "replan_every": 3, "init_std": 0.7}
 SEARCH = CEM(**FIELDS, hold=3, restarts=2, warm_start=True)

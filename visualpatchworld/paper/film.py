@@ -15,8 +15,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.extras import cv2, imageio
 from visualpatchworld.files import writing
 from visualpatchworld.paper.evaluation import EvalConfig, attempts
-from visualpatchworld.plan.control import Attempt, PlanMade
-from visualpatchworld.plan.observer import Task
+from visualpatchworld.plan.control import Attempt, PlanMade, Task
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import rollout
 from visualpatchworld.scene.calibrate import extractor

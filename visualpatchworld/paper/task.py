@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 from visualpatchworld.domain import Metric
 from visualpatchworld.errors import VpwError
 from visualpatchworld.paper.cell import Outcome
-from visualpatchworld.plan.observer import Task
+from visualpatchworld.plan.control import Task
 from visualpatchworld.trace.episode import Episode
 
 

@@ -1,8 +1,10 @@
-"""Receding-horizon control: plan, execute the first steps in the true world, look again, plan anew."""
+"""Receding-horizon control: observe the world, plan, execute the first steps in the true world, look again, plan anew."""
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,9 +12,111 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.plan.observer import Observer, Task, goal_at
+from visualpatchworld.errors import BadGraph, VpwError
 from visualpatchworld.plan.planner import Planner, Search
+from visualpatchworld.plan.scorer import Situation
+from visualpatchworld.scene.extractor import ToolExtractor
 from visualpatchworld.simulator import Simulator
+
+NUM_FRAMES = 4  # of the last steps, of which velocities are read
+
+
+@dataclass(frozen=True)
+class Task:
+    """A start and a goal, both as engine states (to be put into a world, or drawn) and as observed states."""
+
+    number: int
+    episode: int
+    step: int
+    start_engine_state: Float[np.ndarray, " E"]
+    start: Float[np.ndarray, " S"]
+    goal_engine_state: Float[np.ndarray, " E"]
+    goal: Float[np.ndarray, "*T S"]  # one for all time, or one for each step if it moves; what is not a number does not matter
+    earlier_engine_states: Float[np.ndarray, "B E"]  # the steps before the start, for whoever has to see motion
+    earlier_actions: Float[np.ndarray, "B A"]  # the action taken in each of them
+
+
+def goal_at(goal: Float[np.ndarray, "*T S"], step: int) -> Float[np.ndarray, " S"]:
+    """The goal after so many steps; one that moves rests where its way ends."""
+    return goal if goal.ndim == 1 else goal[min(step, len(goal) - 1)]
+
+
+class Observer(ABC):
+    """Watches a world between plans and describes the situation when the next plan is due."""
+
+    @abstractmethod
+    def begin(self, task: Task) -> None:
+        """A new task begins, with the world at its start."""
+
+    @abstractmethod
+    def watch(self, world: Simulator, action: Float[np.ndarray, " A"], steps_to_plan: int) -> None:
+        """The world has made a step; so many more follow before the next plan."""
+
+    @abstractmethod
+    def situation(self, world: Simulator) -> Situation:
+        """Where the world is now, and where it should be."""
+
+
+class Oracle(Observer):
+    """Is told the simulator's own state, and the goal's."""
+
+    def begin(self, task: Task) -> None:
+        self._goal, self._steps = task.goal, 0
+
+    def watch(self, world: Simulator, action: Float[np.ndarray, " A"], steps_to_plan: int) -> None:
+        self._steps += 1
+
+    def situation(self, world: Simulator) -> Situation:
+        ahead = self._goal if self._goal.ndim == 1 else self._goal[min(self._steps + 1, len(self._goal) - 1) :]
+        return Situation(world.get_state(), ahead, world.get_engine_state())
+
+
+class Pixels(Observer):
+    """Sees pictures of the world and of its goal, and reads states off them.
+
+    The stage is a world of the same kind, apart from the true one, for drawing what lies elsewhere in time: the goal, and the steps before
+    the start. It also turns a state that was read into an engine state, for scorers that have an engine.
+
+    What one of the two pictures hides is taken to be as the other shows it, and what is hidden later as it was read last.
+    """
+
+    def __init__(self, extractor: ToolExtractor, stage: Simulator):
+        self._extractor, self._stage = extractor, stage
+
+    def begin(self, task: Task) -> None:
+        if task.goal.ndim > 1:
+            raise VpwError("A goal that moves cannot be seen in one picture; observe by the oracle.")
+        goal = self._drawn(task.goal_engine_state)
+        earlier = list(zip(task.earlier_engine_states, task.earlier_actions, strict=True))[1 - NUM_FRAMES :]
+        self._frames = deque((self._drawn(state) for state, _ in earlier), maxlen=NUM_FRAMES)
+        self._actions = deque((action for _, action in earlier), maxlen=NUM_FRAMES - 1)
+        self._frames.append(self._drawn(task.start_engine_state))
+        self._last = None
+        try:
+            self._goal = self._extractor.observe([goal])
+        except BadGraph:
+            self._goal = self._extractor.observe([goal], near=self._extractor.observe(self._frames))
+        self._counts = ~np.isnan(task.goal)
+
+    def watch(self, world: Simulator, action: Float[np.ndarray, " A"], steps_to_plan: int) -> None:
+        if steps_to_plan >= NUM_FRAMES:  # nobody will look at this one
+            return
+        self._actions.append(action)
+        self._frames.append(world.render())
+
+    def situation(self, world: Simulator) -> Situation:
+        frames = list(self._frames)
+        actions = np.array(list(self._actions)[-(len(frames) - 1) :]) if len(frames) > 1 else None
+        try:
+            self._last = self._extractor.observe(frames, actions, near=self._last)
+        except BadGraph:
+            self._last = self._extractor.observe(frames, actions, near=self._goal)
+        self._stage.set_state(self._last)
+        return Situation(self._last, np.where(self._counts, self._goal, np.nan), self._stage.get_engine_state())
+
+    def _drawn(self, engine_state: Float[np.ndarray, " E"]) -> np.ndarray:
+        self._stage.set_engine_state(engine_state)
+        return self._stage.render()
 
 
 @dataclass(frozen=True)

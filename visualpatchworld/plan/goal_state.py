@@ -20,8 +20,7 @@ from visualpatchworld.plan.candidates import ReturnPlanner, rest_units, to_actio
 from visualpatchworld.plan.feedback import FULL_TURN, turns
 from visualpatchworld.plan.return_search import compiled_search
 from visualpatchworld.plan.reward import NO_LIMIT, Controller, Policy, choose_planner
-from visualpatchworld.plan.track import tracker
-from visualpatchworld.program.env import Imagined, imagine
+from visualpatchworld.program.env import Imagined, imagine, tracker
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import collect
 from visualpatchworld.world.open import open_world

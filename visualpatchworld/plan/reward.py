@@ -15,10 +15,17 @@ from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.plan.candidates import ReturnPlanner, rest_units, shifted, to_actions
-from visualpatchworld.plan.return_search import Search, action_of, begun, compiled_search, imagined_return, search_in_world
-from visualpatchworld.plan.track import tracker
-from visualpatchworld.plan.world_copies import living_in, living_in_copies
-from visualpatchworld.program.env import Imagined, imagine
+from visualpatchworld.plan.return_search import (
+    Search,
+    action_of,
+    begun,
+    compiled_search,
+    imagined_return,
+    living_in,
+    living_in_copies,
+    search_in_world,
+)
+from visualpatchworld.program.env import Imagined, imagine, tracker
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import record
 from visualpatchworld.world.open import open_world

@@ -19,9 +19,8 @@ from visualpatchworld.domains.cube.simulator import (
     state_space,
 )
 from visualpatchworld.domains.cube.task import block_poses
-from visualpatchworld.plan.cem import CEM
+from visualpatchworld.plan.cem import CEM, siblings
 from visualpatchworld.plan.shooting import Shooting
-from visualpatchworld.plan.siblings import siblings
 from visualpatchworld.scene.schema import Geometry, SceneObject
 from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.box import Box

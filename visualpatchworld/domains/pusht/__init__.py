@@ -15,8 +15,7 @@ from visualpatchworld.domains.pusht.simulator import (
     shape_of,
     state_space,
 )
-from visualpatchworld.plan.cem import CEM
-from visualpatchworld.plan.siblings import siblings
+from visualpatchworld.plan.cem import CEM, siblings
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
 from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.look import Look, Paint, Palette

@@ -8,8 +8,7 @@ import numpy as np
 
 from visualpatchworld.domain import Domain, Policy
 from visualpatchworld.domains.reacher.simulator import JOINTS, LINK_RADIUS_M, Reacher, ReacherConstants, lengths, state_space
-from visualpatchworld.plan.cem import CEM
-from visualpatchworld.plan.siblings import siblings
+from visualpatchworld.plan.cem import CEM, siblings
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
 from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.chain import Chain

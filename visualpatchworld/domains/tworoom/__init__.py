@@ -6,8 +6,7 @@ import numpy as np
 
 from visualpatchworld.domain import Domain, Policy
 from visualpatchworld.domains.tworoom.simulator import SIZE_PX, TwoRoom, TwoRoomConstants, sample_position, walls
-from visualpatchworld.plan.cem import CEM
-from visualpatchworld.plan.siblings import siblings
+from visualpatchworld.plan.cem import CEM, siblings
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
 from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.look import Look, Paint, Palette

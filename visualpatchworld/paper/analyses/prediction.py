@@ -17,7 +17,7 @@ from visualpatchworld.paper.film import ways_in
 from visualpatchworld.paper.results import OFFSET
 from visualpatchworld.paper.suite import MAIN_SEED
 from visualpatchworld.paper.task import draw_tasks
-from visualpatchworld.plan.observer import Task
+from visualpatchworld.plan.control import Task
 from visualpatchworld.program.sandbox import sandboxed_rollouts
 from visualpatchworld.simulator import Simulator
 from visualpatchworld.task import ErrorMetric
