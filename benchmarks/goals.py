@@ -71,8 +71,7 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
     from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.errors import VpwError
     from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
-    from visualpatchworld.paper.goals import Goals, GoalsOf
-    from visualpatchworld.paper.task import summarize
+    from visualpatchworld.paper.task import Goals, GoalsOf, summarize
     from visualpatchworld.program.program import load_program
     from visualpatchworld.trace.read import read_traces
 

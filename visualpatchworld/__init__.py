@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from visualpatchworld.domain import find_domains, load_domain
     from visualpatchworld.errors import VpwError
-    from visualpatchworld.paper.goals import Goals
+    from visualpatchworld.paper.task import Goals
     from visualpatchworld.plan.goal_state import evaluate_goal
     from visualpatchworld.plan.reward import evaluate_return
     from visualpatchworld.program.env import as_env, as_vector_env
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
-    "Goals": "paper.goals",
+    "Goals": "paper.task",
     "Program": "program.program",
     "VpwError": "errors",
     "as_env": "program.env",

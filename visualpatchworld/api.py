@@ -29,7 +29,7 @@ from visualpatchworld.induction.windows import ErrorTable, errors_by_horizon, tr
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.evaluation import EvalConfig, Evaluation, measure, measure_floors
 from visualpatchworld.paper.film import write_films
-from visualpatchworld.paper.goals import Goals
+from visualpatchworld.paper.task import Goals
 from visualpatchworld.plan.planner import Situation
 from visualpatchworld.plan.scorer import InducedScorer
 from visualpatchworld.program import program as programs

@@ -11,10 +11,9 @@ from toy_program import RIGHT
 from visualpatchworld.domain import DEFAULT, Domain
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
-from visualpatchworld.paper.goals import BadGoal, Goals, counted, read_goal
 from visualpatchworld.paper.results import NoResults, read_results
 from visualpatchworld.paper.tables import make_table
-from visualpatchworld.paper.task import draw_far_tasks, summarize
+from visualpatchworld.paper.task import BadGoal, Goals, counted, draw_far_tasks, read_goal, summarize
 from visualpatchworld.trace.episode import collect
 
 

@@ -5,11 +5,10 @@ import pytest
 from plan.truths import ACROBOT, CARTPOLE, MOUNTAIN_CAR, MOUNTAIN_CAR_CONTINUOUS, PENDULUM
 
 from visualpatchworld.plan.candidates import ReturnPlanner
-from visualpatchworld.plan.return_search import living_in, living_in_copies
 from visualpatchworld.plan.reward import CannotPlan, choose_planner, evaluate_return
 from visualpatchworld.program.env import imagine, tracker
 from visualpatchworld.program.program import Program
-from visualpatchworld.world.open import open_world
+from visualpatchworld.world.open import living_in, living_in_copies, open_world
 
 SOLVED = [  # well below what is reached, since a test is one or two episodes on any machine
     ("CartPole-v1", CARTPOLE, ReturnPlanner(horizon=60, execute=4), 475),

@@ -15,7 +15,7 @@ from visualpatchworld.induction.induce import evidence_rows
 from visualpatchworld.induction.select import Evidence, Verdict, refutation
 from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors, report
 from visualpatchworld.paper.film import write_films
-from visualpatchworld.paper.goals import Goals
+from visualpatchworld.paper.task import Goals
 
 
 def evidence_table(evidence: Evidence) -> Table:

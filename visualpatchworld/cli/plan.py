@@ -98,7 +98,7 @@ def plan(
     from visualpatchworld.files import make_folder
     from visualpatchworld.paper.baselines.record import read_written
     from visualpatchworld.paper.evaluation import EvalConfig
-    from visualpatchworld.paper.goals import Goals, counted, read_goal
+    from visualpatchworld.paper.task import Goals, counted, read_goal
     from visualpatchworld.plan.scorer import RolloutScorer
     from visualpatchworld.program.program import load_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts

@@ -14,8 +14,7 @@ from jaxtyping import Float
 from visualpatchworld.domain import PAPER, Cost, Domain, Metric
 from visualpatchworld.errors import VpwError
 from visualpatchworld.paper.cell import NO_PROGRAM, Cell, Observe, Outcome, Score, open_cell, versions
-from visualpatchworld.paper.goals import Goals
-from visualpatchworld.paper.task import Row, Summary, draw_far_tasks, draw_tasks, hash_tasks, summarize
+from visualpatchworld.paper.task import Goals, Row, Summary, draw_far_tasks, draw_tasks, hash_tasks, summarize
 from visualpatchworld.plan.control import Attempt, Observer, Oracle, Pixels, Task, control, follow
 from visualpatchworld.plan.planner import Planner, Scorer
 from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, SparingScorer

@@ -12,9 +12,9 @@ from visualpatchworld.errors import VpwError
 from visualpatchworld.paper.baselines.record import read_written
 from visualpatchworld.paper.cell import Cell
 from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors, report
-from visualpatchworld.paper.goals import Goals
 from visualpatchworld.paper.jobs import CellJob
 from visualpatchworld.paper.results import OFFSET
+from visualpatchworld.paper.task import Goals
 from visualpatchworld.program.program import Program, read_program
 from visualpatchworld.trace.episode import Episode
 from visualpatchworld.trace.read import read_traces

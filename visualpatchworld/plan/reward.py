@@ -21,14 +21,12 @@ from visualpatchworld.plan.return_search import (
     begun,
     compiled_search,
     imagined_return,
-    living_in,
-    living_in_copies,
     search_in_world,
 )
 from visualpatchworld.program.env import Imagined, imagine, tracker
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import record
-from visualpatchworld.world.open import open_world
+from visualpatchworld.world.open import living_in, living_in_copies, open_world
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import World
 

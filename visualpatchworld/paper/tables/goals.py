@@ -8,10 +8,9 @@ from typing import Any
 
 from visualpatchworld.domain import load_domain
 from visualpatchworld.paper.cell import Cell, source_title
-from visualpatchworld.paper.goals import Goals
 from visualpatchworld.paper.results import NoResults, Result, Results, floor_of, read_results
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, interval, number, quote, words
-from visualpatchworld.paper.task import summarize
+from visualpatchworld.paper.task import Goals, summarize
 
 FOLDER, COMMAND = "goals", "python benchmarks/goals.py"
 EDITED, EDITED_COMMAND = "edited", "python benchmarks/edited.py"
