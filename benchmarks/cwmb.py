@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from lines import Lines
 
-from visualpatchworld.cli._compute import keep_compiled
+from visualpatchworld.cli._verb import keep_compiled
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.discover import discover, summary
 from visualpatchworld.program.program import Program, read_program

@@ -18,7 +18,7 @@ from typing import Any
 from goals import _seeds
 
 from visualpatchworld import api
-from visualpatchworld.cli._compute import keep_compiled
+from visualpatchworld.cli._verb import keep_compiled
 from visualpatchworld.domain import load_domain
 from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
 from visualpatchworld.paper.task import summarize

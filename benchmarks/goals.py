@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: int) -> None:
-    from visualpatchworld.cli._compute import keep_compiled
+    from visualpatchworld.cli._verb import keep_compiled
     from visualpatchworld.errors import VpwError
     from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
     from visualpatchworld.paper.task import Goals, GoalsOf, summarize

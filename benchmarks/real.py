@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from lines import Lines
 
-from visualpatchworld.cli._compute import keep_compiled
+from visualpatchworld.cli._verb import keep_compiled
 from visualpatchworld.induction.discover import Discovery, discover, summary
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import rollout

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from visualpatchworld.cli._compute import keep_compiled
+from visualpatchworld.cli._verb import keep_compiled
 from visualpatchworld.cli.plan import TASK_EPISODES, TASK_EPISODES_SEED
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, build

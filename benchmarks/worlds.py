@@ -24,7 +24,7 @@ import numpy as np
 from lines import Lines
 from rivals import NoSindy, as_world, last_of, network_ensemble, sparse_regression
 
-from visualpatchworld.cli._compute import keep_compiled
+from visualpatchworld.cli._verb import keep_compiled
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.discover import BUDGET, discover, summary
 from visualpatchworld.induction.replay import last_observations, window_errors, windows_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from visualpatchworld.cli._compute import note_seconds, timed
+from visualpatchworld.cli._verb import note_seconds, timed
 
 
 def test_stages_of_one_kind_add_up(monkeypatch: pytest.MonkeyPatch):

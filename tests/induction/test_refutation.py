@@ -9,7 +9,7 @@ import pytest
 from report.made_run import make_run
 from rich.console import Console
 
-from visualpatchworld.cli._results import candidates_table
+from visualpatchworld.cli._verb import candidates_table
 from visualpatchworld.induction.select import Refutation, Verdict, refutation
 from visualpatchworld.paper.induction_record import read_induction
 from visualpatchworld.report.sections import evidence_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
-from visualpatchworld.cli._verb import show, working
+from visualpatchworld.cli._verb import keep_compiled, show, working
 from visualpatchworld.domain import find_domains
 from visualpatchworld.errors import VpwError
 
@@ -197,7 +197,6 @@ def planned(
     Unless someone says how many episodes, the true world is planned in for as many as fit into half a minute. The first episode is
     filmed where there are pictures.
     """
-    from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.plan.reward import evaluate_return
     from visualpatchworld.program.program import Program, read_program
 
@@ -253,7 +252,6 @@ def plan_to_goal(
     world: World, program: Path, goal: Path, episodes: int, seed: int, tolerance: float, budget: int | None, as_json: bool
 ) -> None:
     """Plan from a world's starts to a given state, and show how often it is reached."""
-    from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.paper.task import wilson_percent
     from visualpatchworld.plan.goal_state import evaluate_goal
     from visualpatchworld.program.program import Program, read_program

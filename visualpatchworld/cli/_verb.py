@@ -1,23 +1,29 @@
-"""What verbs share: options that several have, progress, and how a result is shown."""
+"""What verbs share: options that several have, progress, how they compute, and how results are shown."""
 
 from __future__ import annotations
 
 import math
+import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.errors import BadConstant
-from visualpatchworld.files import to_json
+from visualpatchworld.errors import BadConstant, VpwError
+from visualpatchworld.files import from_json, make_folder, read_bytes, to_json, write_text
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.simulator import Constants
+
+if TYPE_CHECKING:
+    from visualpatchworld.induction.select import Evidence
+    from visualpatchworld.paper.evaluation import EvalConfig
 
 MOST = 1_000_000  # of anything that can be counted: a typing slip is told, not waited for
 LARGEST_SEED = 2**32 - 1  # that every generator of random numbers takes
@@ -125,3 +131,183 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what)
         yield lambda stage: bar.update(task, description=f"{what}: {stage}")
+
+
+WORTH_KEEPING_S = 0.3
+
+
+def keep_compiled(*, all_cores: bool = False) -> None:
+    """Let JAX keep what it compiles in the user's cache folder, unless a folder is set already; for planning, let it use all cores."""
+    import jax
+
+    from visualpatchworld.program.rollout import spread_over_cores
+
+    if all_cores:
+        spread_over_cores(len(os.sched_getaffinity(0)))
+    if jax.config.values["jax_compilation_cache_dir"] is None:
+        cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+        jax.config.update("jax_compilation_cache_dir", str(cache / "visualpatchworld" / "xla"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", WORTH_KEEPING_S)
+
+
+@contextmanager
+def timed(stage: Callable[[str], None], seconds: dict[str, float]) -> Iterator[Callable[[str], None]]:
+    """A function that passes on what is being done, `fit: step 3` say, and adds up in `seconds` how long each kind of it takes."""
+    doing, began = "", time.perf_counter()
+
+    def note(next_kind: str) -> None:
+        nonlocal doing, began
+        now = time.perf_counter()
+        if doing:
+            seconds[doing] = seconds.get(doing, 0.0) + now - began
+        doing, began = next_kind, now
+
+    def tell(what: str) -> None:
+        note(what.partition(":")[0])
+        stage(what)
+
+    yield tell
+    note("")
+
+
+def note_seconds(path: Path, seconds: Mapping[str, float]) -> None:
+    """Add these to the times in a file; one that cannot be read is begun anew."""
+    try:
+        kept = dict(from_json(read_bytes(path, "times", VpwError)))
+    except (VpwError, ValueError, TypeError):
+        kept = {}
+    write_text(path, to_json(kept | {name: round(value, 3) for name, value in seconds.items()}, indent=2) + "\n")
+
+
+def evidence_table(evidence: Evidence) -> Table:
+    """Every candidate with what it explains and why it was not chosen, the winner first."""
+    from visualpatchworld.induction.induce import evidence_rows
+
+    return candidates_table(evidence_rows(evidence), evidence.tolerances)
+
+
+def candidates_table(rows: Sequence[Mapping[str, Any]], tolerances: Mapping[str, float]) -> Table:
+    """The same table from the rows that `induction.json` keeps, with the largest errors that explain a probe."""
+    table = Table(title="Level 1: which form explains the probes?")
+    table.add_column("sketch")
+    table.add_column("explained", justify="right")
+    table.add_column("constants", justify="right")
+    table.add_column("why not")
+    for i, row in enumerate(rows):
+        tried = bool(row["verdicts"])
+        explained, constants = (f"{row['explained']}/{row['probes']}", str(len(row["constants"]))) if tried else ("-", "-")
+        table.add_row(
+            row["sketch"], explained, constants, "chosen" if i == 0 else _why_not(row, tolerances), style="" if i else "bold green"
+        )
+    return table
+
+
+def _why_not(row: Mapping[str, Any], tolerances: Mapping[str, float]) -> str:
+    from visualpatchworld.induction.select import Verdict, refutation
+
+    if row["set_aside"]:
+        return f"set aside: {row['set_aside']}"
+    verdicts = [Verdict(**verdict) for verdict in row["verdicts"]]
+    return str(refutation(verdicts, tolerances) or "explains as much, but is less simple")
+
+
+def unexplained_line(evidence: Evidence) -> str:
+    """What the family cannot explain, or nothing."""
+    return unexplained_sentence(evidence.unexplained)
+
+
+def unexplained_sentence(probes: Sequence[str]) -> str:
+    """The same from the names of the probes."""
+    named = ", ".join(f"'{name}'" for name in probes)
+    return f"No sketch of this family explains {named}." if probes else ""
+
+
+def program_table(result: Mapping[str, Any]) -> Group:
+    """Constants with their errors, rollout errors by horizon, and where the program lies."""
+    constants = Table(title=f"Level 2: {result['sketch']}")
+    for heading in ("constant", "value", "standard error", "unit"):
+        constants.add_column(heading, justify="right" if heading != "constant" else "left")
+    for name, row in result["constants"].items():
+        error = "not determined by the data" if name in result["undetermined"] else _error(row["stderr"])
+        constants.add_row(name, f"{row['value']:g}", error, row["unit"])
+    errors = errors_table(result["rollout_error"], "Open-loop error on validation episodes, which were not fitted to")
+    return Group(constants, errors, f"{result['program']} ({result['seconds']:.0f} s)")
+
+
+def _error(value: float | None) -> str:
+    return "" if value is None else f"{value:.1g}"
+
+
+def errors_table(errors: Mapping[str, Mapping[Any, Mapping[str, float]]], title: str = "Open-loop error") -> Table:
+    """Open-loop error by horizon; the title says on which episodes."""
+    table = Table(title=title)
+    for heading in ("quantity", "steps", "median", "mean", "p90"):
+        table.add_column(heading, justify="left" if heading == "quantity" else "right")
+    for quantity, by_horizon in errors.items():
+        for steps, row in by_horizon.items():
+            table.add_row(quantity, str(steps), *(f"{row[key]:.3g}" for key in ("median", "mean", "p90")))
+    return table
+
+
+def stops_line(told: Mapping[str, Any]) -> str:
+    """How often a sandboxed program had to be stopped, and why at first."""
+    end = "then it was not tried again; " if told["gave_up"] else ""
+    return f"{told['late']} times for time, {told['failed']} times otherwise; {end}{told['unanswered']} calls unanswered; {told['first']}"
+
+
+def success_list(cell: Mapping[str, Any]) -> Table:
+    """The score of one cell with all that is needed to judge it, one line each, so that it fits a narrow terminal."""
+    unsolved, seconds = cell["success_unsolved"], cell["seconds_per_plan_median"]
+    lines = {
+        "success": f"{cell['success']:.1f} % of {cell['n']} tasks",
+        "95 % interval": "{:.1f} to {:.1f} %".format(*cell["ci95"]),
+        "not solved at the start": "none" if unsolved is None else f"{unsolved:.1f} % of {cell['n_unsolved']} tasks",
+        "floor, resting": f"{cell['floor_zero']:.1f} %",
+        "floor, acting at random": f"{cell['floor_random']:.1f} %",
+        "what counts": f"{cell['metric']} within {cell['budget']} steps, {_goals(cell)}",
+        "observed and scored by": f"{cell['observe']} + {cell['score']}",
+        "planner": cell["planner"],
+        "engine rollouts per plan": f"{cell['engine_rollouts_per_plan']:.0f}",
+        "seconds per plan": "-" if seconds is None else f"{seconds:.3f} (median)",
+        "tasks": f"from {cell['source']}, seed {cell['seed']}",
+    }
+    if cell.get("sandbox", {}).get("unanswered"):
+        lines["stopped in the sandbox"] = stops_line(cell["sandbox"])
+    if cell["program"] is None and cell["score"] != "simulator":
+        lines["program"] = "none that loads came out of the search; every task counts as failed"
+    table = Table(title=f"{cell['domain']}: planning", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, said in lines.items():
+        table.add_row(name, said, style="bold green" if name == "success" else "")
+    return table
+
+
+def _goals(cell: Mapping[str, Any]) -> str:
+    from visualpatchworld.paper.task import Goals
+
+    given = () if cell["goals"] == "given" else None
+    return Goals(cell["goals"], cell["tolerance"], tuple(cell["goal_fields"]), given).told(cell["offset"])
+
+
+NUM_FILMS = 3  # tasks that are filmed
+
+
+def planned(request: EvalConfig, program: Path | None, results: Path, video: Path | None) -> dict[str, Any]:
+    """The fields of `vpw plan --json`; what the results hold already is not computed again."""
+    from visualpatchworld.paper.evaluation import measure, measure_floors, report
+    from visualpatchworld.paper.film import write_films
+
+    folder = make_folder(results)
+    with working("planning") as stage:
+        stage("resting and acting at random")
+        floors = measure_floors(folder, request)
+    with progress(measure(folder, request), "planning", request.count) as done:
+        outcomes = list(done)
+    films = []
+    if video is not None:
+        failed = [outcome.task for outcome in outcomes if not outcome.success]
+        with progress(write_films(make_folder(video), request, NUM_FILMS, failed), "filming", 2 * NUM_FILMS) as written:
+            films = [str(path) for path in written]
+    places = {"program": None if program is None else str(program), "results": str(folder), "films": films}
+    return report(request, outcomes, floors) | places

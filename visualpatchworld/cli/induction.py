@@ -19,8 +19,12 @@ from visualpatchworld.cli._verb import (
     StepSeconds,
     Vary,
     WorldName,
+    evidence_table,
     finite,
+    keep_compiled,
+    program_table,
     show,
+    unexplained_line,
     varied_constants,
     working,
 )
@@ -41,8 +45,6 @@ def probe(domain: DomainName, seed: Seed = 0, vary: Vary = None, thorough: Thoro
     """
     import numpy as np
 
-    from visualpatchworld.cli._compute import keep_compiled
-    from visualpatchworld.cli._results import evidence_table, unexplained_line
     from visualpatchworld.induction.blackbox import black_box
     from visualpatchworld.induction.induce import choose_form, evidence_rows
 
@@ -99,8 +101,6 @@ def induce(
     Example: vpw induce DOMAIN --out runs/DOMAIN
     """
     from visualpatchworld.cli import _any_world
-    from visualpatchworld.cli._compute import keep_compiled
-    from visualpatchworld.cli._results import evidence_table, program_table, unexplained_line
     from visualpatchworld.files import make_folder, write_text, writing
     from visualpatchworld.induction.induce import check_view, induce_from, summary
     from visualpatchworld.trace.episode import collect, for_fitting
@@ -152,7 +152,6 @@ def acquire(
 
     Example: vpw acquire DOMAIN --program world_model.py --sketch FORM --out better.py
     """
-    from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.files import write_text
     from visualpatchworld.paper import acquire as stage
     from visualpatchworld.program.program import load_program

@@ -8,7 +8,22 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._verb import LARGEST_SEED, MOST, AsJson, InSandbox, Unfiltered, Vary, WorldName, changes, finite, progress, show
+from visualpatchworld.cli._verb import (
+    LARGEST_SEED,
+    MOST,
+    AsJson,
+    InSandbox,
+    Unfiltered,
+    Vary,
+    WorldName,
+    changes,
+    finite,
+    keep_compiled,
+    planned,
+    progress,
+    show,
+    success_list,
+)
 from visualpatchworld.domain import DEFAULT, load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.paper.cell import Observe
@@ -93,8 +108,6 @@ def plan(
     Example: vpw plan Pendulum-v1 --program world_model.py --task goal --goal angle=0,angle_speed=0
     """
     from visualpatchworld.cli import _any_world
-    from visualpatchworld.cli._compute import keep_compiled
-    from visualpatchworld.cli._results import planned, success_list
     from visualpatchworld.files import make_folder
     from visualpatchworld.paper.baselines.record import read_written
     from visualpatchworld.paper.evaluation import EvalConfig

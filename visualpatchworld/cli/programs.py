@@ -19,8 +19,11 @@ from visualpatchworld.cli._verb import (
     StateColumns,
     StepSeconds,
     Unfiltered,
+    errors_table,
     finite,
+    keep_compiled,
     show,
+    stops_line,
     working,
 )
 from visualpatchworld.domain import load_domain
@@ -55,7 +58,6 @@ def rollout(
     import numpy as np
 
     from visualpatchworld.cli import _any_world
-    from visualpatchworld.cli._results import errors_table, stops_line
     from visualpatchworld.induction.windows import errors_foreseen, predict, trajectories_of
     from visualpatchworld.program.program import Program, load_program, read_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts
@@ -206,7 +208,6 @@ def live(
     if world is not None and domain is not None and world != domain:
         raise VpwError("--world and --domain say the same; give one of them.")
     from visualpatchworld.cli._any_world import columns_of
-    from visualpatchworld.cli._compute import keep_compiled
     from visualpatchworld.extras import need
 
     need("live")

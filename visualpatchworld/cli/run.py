@@ -21,9 +21,17 @@ from visualpatchworld.cli._verb import (
     StepSeconds,
     Vary,
     WorldName,
+    candidates_table,
     changes,
+    keep_compiled,
+    note_seconds,
+    planned,
+    program_table,
     progress,
     show,
+    success_list,
+    timed,
+    unexplained_sentence,
     working,
 )
 from visualpatchworld.domain import DEFAULT, Domain, load_domain
@@ -61,8 +69,6 @@ def run(
     Example: vpw run machine.csv --action voltage --dt 0.01
     """
     from visualpatchworld.cli import _any_world
-    from visualpatchworld.cli._compute import keep_compiled
-    from visualpatchworld.cli._results import candidates_table, planned, program_table, success_list, unexplained_sentence
     from visualpatchworld.files import make_folder
     from visualpatchworld.paper.evaluation import EvalConfig
     from visualpatchworld.program.program import load_program
@@ -126,7 +132,6 @@ def run(
 
 def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed: int) -> Sequence[Episode]:
     """The episodes in the file where they are those asked for, else new ones, which are then there."""
-    from visualpatchworld.cli._compute import note_seconds
     from visualpatchworld.errors import BadTrace
     from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.episode import collect
@@ -149,7 +154,6 @@ def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed:
 def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequence[Episode], seed: int) -> dict[str, Any]:
     """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
     from visualpatchworld import __version__
-    from visualpatchworld.cli._compute import note_seconds, timed
     from visualpatchworld.files import write_text, writing
     from visualpatchworld.induction.induce import induce_from, summary
     from visualpatchworld.report.run import TIMINGS
