@@ -12,7 +12,6 @@ import typer
 from rich.table import Table
 
 from visualpatchworld.cli._verb import keep_compiled, show, working
-from visualpatchworld.domain import find_domains
 from visualpatchworld.errors import VpwError
 
 if TYPE_CHECKING:  # worlds load engines, and programs JAX
@@ -24,11 +23,6 @@ NOTHING = "none"  # what `--action` says where nothing was done
 LOGS = (".npz", ".csv", ".parquet", ".h5", ".hdf5")
 TRUE_WORLD_SECONDS = 30.0  # for planning in a world itself, unless someone asks for more
 PROGRAM, RECORD = "world_model.py", "induction.json"
-
-
-def is_domain(name: str) -> bool:
-    """Whether a name is one of a bundled or added domain; everything else is a world to be looked at first."""
-    return name in find_domains()
 
 
 def opened(name: str, action: str | None = None, state: str | None = None, episode: str | None = None, dt: float | None = None) -> World:

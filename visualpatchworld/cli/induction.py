@@ -28,7 +28,7 @@ from visualpatchworld.cli._verb import (
     varied_constants,
     working,
 )
-from visualpatchworld.domain import load_domain
+from visualpatchworld.domain import find_domains, load_domain
 from visualpatchworld.files import to_json
 from visualpatchworld.scene.schema import Source
 
@@ -106,7 +106,7 @@ def induce(
     from visualpatchworld.trace.episode import collect, for_fitting
     from visualpatchworld.trace.read import read_traces
 
-    if not _any_world.is_domain(world):
+    if world not in find_domains():
         finite((seconds, *(() if dt is None else (dt,))))
         opened = _any_world.opened(world, action, state, episode, dt)
         _any_world.induce(opened, out or Path("runs") / _any_world.folder_name(world), fields, steps, seconds, seed, as_json, episodes)

@@ -24,7 +24,7 @@ from visualpatchworld.cli._verb import (
     show,
     success_list,
 )
-from visualpatchworld.domain import DEFAULT, load_domain
+from visualpatchworld.domain import DEFAULT, find_domains, load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.paper.cell import Observe
 
@@ -120,7 +120,7 @@ def plan(
 
     if task not in ("", "goal", "reward"):
         raise UnknownName("task", task, ("goal", "reward"))
-    if task == "reward" or not _any_world.is_domain(world):
+    if task == "reward" or world not in find_domains():
         if program is None:
             raise VpwError(f"Planning needs --program FILE.py; `vpw induce {world}` makes one.")
         if task == "goal" or (goal is not None and task != "reward"):

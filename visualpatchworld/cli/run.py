@@ -34,7 +34,7 @@ from visualpatchworld.cli._verb import (
     unexplained_sentence,
     working,
 )
-from visualpatchworld.domain import DEFAULT, Domain, load_domain
+from visualpatchworld.domain import DEFAULT, Domain, find_domains, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import from_json, read_bytes, to_json
 from visualpatchworld.simulator import Constants
@@ -75,7 +75,7 @@ def run(
     from visualpatchworld.report.run_page import write_report
 
     began = time.perf_counter()
-    if not _any_world.is_domain(world):
+    if world not in find_domains():
         open_it = partial(_any_world.opened, world, action, state, episode, dt)
         _any_world.run(open_it, out or Path("runs") / _any_world.folder_name(world), tasks, seed, as_json)
         return
