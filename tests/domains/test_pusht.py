@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.domains.pusht import task
+from visualpatchworld.domains import pusht
 from visualpatchworld.domains.pusht.simulator import BOXES
 from visualpatchworld.simulator import Simulator
 from visualpatchworld.trace.episode import collect
@@ -91,7 +91,7 @@ def test_continues_in_contact(vary: dict):
         np.testing.assert_allclose(other.get_engine_state(), engine_state, rtol=0, atol=1e-12)
         after, other_after = simulator.step(action)[0], other.step(action)[0]
         np.testing.assert_allclose(other_after, after, rtol=0, atol=1e-9)
-        assert task.block_px(after, engine_state) > 0.5, "only a block in motion makes this test mean something"
+        assert pusht.block_px(after, engine_state) > 0.5, "only a block in motion makes this test mean something"
 
 
 def test_quasi_static_block_stops_and_inertial_slides():
@@ -136,7 +136,7 @@ def test_frozen_block_lets_agent_through():
 def test_constants_change_pushing(vary: dict):
     nominal = run(PUSHT.make(), BESIDE_STEM, *[RIGHT] * 4)[-1]
     varied = run(PUSHT.make(vary), BESIDE_STEM, *[RIGHT] * 4)[-1]
-    assert task.block_px(nominal, varied) + task.angle_rad(nominal, varied) > 0.01
+    assert pusht.block_px(nominal, varied) + pusht.angle_rad(nominal, varied) > 0.01
 
 
 def test_friction_drags_block_along():
@@ -151,7 +151,7 @@ def test_every_shape_is_pushed(shape: str):
     simulator = PUSHT.make({"block_shape": shape})
     start = np.array([120.0, 260.0, 256.0, 256.0, 0.0, 0.0, 0.0])
     states = run(simulator, start, *[RIGHT] * 12)
-    assert task.block_px(states[0], states[-1]) > 10.0
+    assert pusht.block_px(states[0], states[-1]) > 10.0
     polygons = PUSHT.scene.objects(simulator.constants)[1].geometry.polygons
     assert polygons is not None
     assert len(polygons) == len(BOXES[shape])
@@ -174,5 +174,5 @@ def test_success_needs_agent_block_and_angle():
 def test_pusher_moves_block_in_most_windows():
     moved = []
     for episode in collect(PUSHT, PUSHT.constants, episodes=20, seed=0, pixels=False):
-        moved.extend(task.block_px(episode.observations[25:], episode.observations[:-25]))
+        moved.extend(pusht.block_px(episode.observations[25:], episode.observations[:-25]))
     assert np.mean(np.array(moved) > 20.0) > 0.6

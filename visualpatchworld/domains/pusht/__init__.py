@@ -1,9 +1,12 @@
 """PushT: a disc pushes a T-shaped block, which moves only while it is pushed."""
 
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from visualpatchworld.domain import Domain
-from visualpatchworld.domains.pusht import policy, task
+from visualpatchworld.domains.pusht import policy
 from visualpatchworld.domains.pusht.simulator import (
     BLOCK_NAMES,
     WALL_RADIUS_PX,
@@ -11,6 +14,7 @@ from visualpatchworld.domains.pusht.simulator import (
     PushT,
     PushTConstants,
     block_boxes,
+    block_poses,
     disc_radius,
     shape_of,
     state_space,
@@ -22,6 +26,80 @@ from visualpatchworld.scene.tool.look import Look, Paint, Palette
 from visualpatchworld.scene.tool.shape import Shape
 from visualpatchworld.scene.tool.walls import Walls
 from visualpatchworld.trace.layout import Column, TraceLayout
+
+SUCCESS_PX = 20.0
+SUCCESS_RAD = np.pi / 9
+AGENT_WEIGHT = 0.3  # in the planner's cost
+
+
+def agent_px(state: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Distance between two agent positions."""
+    return np.linalg.norm(state[..., 0:2] - other[..., 0:2], axis=-1)
+
+
+def block_px(state: np.ndarray, other: np.ndarray, blocks: int = 1) -> np.ndarray:
+    """Distance between two block origins; where there are two blocks, of the one that is farther off."""
+    return np.max(_block_distances(state, other, blocks), axis=0)
+
+
+def angle_rad(state: np.ndarray, other: np.ndarray, blocks: int = 1) -> np.ndarray:
+    """Difference of two block angles, the short way round; where there are two blocks, of the one that is farther off."""
+    pairs = zip(block_poses(state, blocks), block_poses(other, blocks), strict=True)
+    turns = [pose[..., 2] - goal[..., 2] for pose, goal in pairs]
+    return np.max([np.abs(np.mod(turn + np.pi, 2 * np.pi) - np.pi) for turn in turns], axis=0)
+
+
+def _block_distances(state: np.ndarray, other: np.ndarray, blocks: int) -> list[np.ndarray]:
+    pairs = zip(block_poses(state, blocks), block_poses(other, blocks), strict=True)
+    return [np.linalg.norm(pose[..., :2] - goal[..., :2], axis=-1) for pose, goal in pairs]
+
+
+def cost(states: Any, goal: Any, blocks: int = 1) -> Any:
+    """The least that a future ever lacks of its goal, in success radii; the agent, which is free to move, counts less than the blocks."""
+    lack, away, turned = states - goal, 0.0, 0.0
+    for pose in block_poses(lack, blocks):
+        away, turned = away + _length(pose[..., :2]), turned + abs((pose[..., 2] + np.pi) % (2 * np.pi) - np.pi) / SUCCESS_RAD
+    return ((away + AGENT_WEIGHT * _length(lack[..., 0:2])) / SUCCESS_PX + turned).min(-1)
+
+
+def _length(vectors: Any) -> Any:
+    return (vectors**2).sum(-1) ** 0.5
+
+
+def pose_distance(state: np.ndarray, goal: np.ndarray, blocks: int = 1) -> np.ndarray:
+    """How far a pose is from its goal, in success radii: the larger one of distance and turn."""
+    away = np.linalg.norm([agent_px(state, goal), *_block_distances(state, goal, blocks)], axis=0)
+    return np.maximum(away / SUCCESS_PX, angle_rad(state, goal, blocks) / SUCCESS_RAD)
+
+
+def pose_cost(states: Any, goal: Any, blocks: int = 1) -> Any:
+    """The least that a future ever lacks of its goal, in success radii; far away the blocks come first, nearby the agent counts in full."""
+    lack = states - goal
+    agent, squares, away, turned = (lack[..., 0:2] ** 2).sum(-1) / SUCCESS_PX**2, 0.0, 0.0, 0.0
+    for pose in block_poses(lack, blocks):
+        block = (pose[..., :2] ** 2).sum(-1) / SUCCESS_PX**2
+        squares, away = squares + block, away + block**0.5
+        turned = turned + abs((pose[..., 2] + np.pi) % (2 * np.pi) - np.pi) / SUCCESS_RAD
+    distance, progress = (agent + squares) ** 0.5, away + AGENT_WEIGHT * agent**0.5 + turned
+    return ((distance + progress + abs(distance - progress)) / 2).min(-1)  # the larger of the two
+
+
+ERROR_METRICS = {"agent_px": agent_px, "block_px": block_px, "angle_rad": angle_rad}
+
+
+def task_of_blocks(blocks: int) -> dict[str, Any]:
+    """What counts where there are so many blocks."""
+    return {
+        "goals": {"pose_match": partial(pose_distance, blocks=blocks)},
+        "error_metrics": {
+            "agent_px": agent_px,
+            "block_px": partial(block_px, blocks=blocks),
+            "angle_rad": partial(angle_rad, blocks=blocks),
+        },
+        "cost": partial(cost, blocks=blocks),
+        "costs": {"pose_match": partial(pose_cost, blocks=blocks)},
+    }
+
 
 # How it looks: a blue disc and a slate gray block on a white table, gray walls, the goal in green.
 WHITE = (255, 255, 255)
@@ -84,7 +162,7 @@ def of_blocks(constants: PushTConstants) -> dict[str, Any]:
             state=(numbers, block_velocity) if moving else (numbers,),
             action=Column("action", 2, "float32"),
         ),
-        **(task.of_blocks(constants.blocks) if constants.blocks > 1 else {}),
+        **(task_of_blocks(constants.blocks) if constants.blocks > 1 else {}),
     }
 
 
@@ -102,16 +180,16 @@ DOMAIN = Domain(
     challenge="2D manipulation: contact, rotation",
     simulator=PushT,
     constants=PushTConstants(),
-    goals={"pose_match": task.pose_distance},
+    goals={"pose_match": pose_distance},
     look=LOOK,
     policy=policy.pusher,
     episode_steps=125,  # four or five pushes with the ways between them; human demonstrations have about as many
-    error_metrics=task.ERROR_METRICS,
+    error_metrics=ERROR_METRICS,
     # A twentieth of the success radius, and of its angle.
     probe_tolerances={"agent_px": 1.0, "block_px": 1.0, "angle_rad": 0.02},
     transition_tolerances={"agent_px": 1.0, "block_px": 1.0, "angle_rad": 0.0175},
-    cost=task.cost,
-    costs={"pose_match": task.pose_cost},
+    cost=cost,
+    costs={"pose_match": pose_cost},
     # The paper's budget: 600 samples, 15 rounds, 5 blocks of 5 actions, all executed. There are several sides to push from: a wide
     # first draw and a share of each spread kept for the next round keep the search from settling on the first that helps.
     planner=CEM(samples=600, iterations=15, elites=60, horizon=25, replan_every=25, init_std=1.0, smoothing=0.3),

@@ -9,8 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.domain import Policy
-from visualpatchworld.domains.pusht.simulator import SIZE_PX, PushT, PushTConstants, block_boxes, gap_to_block, to_world
-from visualpatchworld.domains.pusht.task import block_poses
+from visualpatchworld.domains.pusht.simulator import SIZE_PX, PushT, PushTConstants, block_boxes, block_poses, gap_to_block, to_world
 
 CLEARANCE_PX = 12.0  # kept from the block on the way
 ARRIVED_PX = 12.0

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld import engine_pool
-from visualpatchworld.domains.pusht import task
 from visualpatchworld.extras import cv2, pymunk
 from visualpatchworld.scene.state import StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
@@ -117,7 +116,7 @@ class PushT(Simulator):
         agent_x, agent_y, *_, vx, vy = map(float, state[:7])
         # A new space each time: contacts that an old one remembers would push the blocks.
         self._space, self._agent, self._blocks = build(self.constants)
-        for block, pose in zip(self._blocks, task.block_poses(state, self.constants.blocks), strict=True):
+        for block, pose in zip(self._blocks, block_poses(state, self.constants.blocks), strict=True):
             block.angle = float(pose[2])  # before the position: the body turns about its centre of gravity, not its origin
             block.position = float(pose[0]), float(pose[1])
         self._agent.velocity = vx, vy
@@ -156,7 +155,7 @@ class PushT(Simulator):
         return engine_pool.rollout(PushT, self.constants, engine_state, actions)
 
     def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
-        goal_poses = [DEFAULT_GOAL_POSE] if self._goal is None else task.block_poses(self._goal, self.constants.blocks)
+        goal_poses = [DEFAULT_GOAL_POSE] if self._goal is None else block_poses(self._goal, self.constants.blocks)
         return paint(self.get_state(), goal_poses, self.constants)
 
     def _rest(self, numbers: Float[np.ndarray, " N"]) -> None:
@@ -299,7 +298,7 @@ def paint(state: Float[np.ndarray, " S"], goal_poses: Sequence[np.ndarray], cons
     x, y = _pixels(state[0:2]).tolist()
     cv2.circle(canvas, (x, y), round(constants.agent_radius), AGENT_COLOR, cv2.FILLED)
     cv2.circle(canvas, (x, y), max(round(constants.agent_radius) - OUTLINE_PX, 0), _lighter(AGENT_COLOR), cv2.FILLED)
-    for number, pose in enumerate(task.block_poses(state, constants.blocks)):
+    for number, pose in enumerate(block_poses(state, constants.blocks)):
         for corners in to_world(block_boxes(constants, number), pose):
             cv2.fillPoly(canvas, [_pixels(corners)], _lighter(BLOCK_COLOR))
             cv2.polylines(canvas, [_pixels(corners)], True, BLOCK_COLOR, OUTLINE_PX)
@@ -312,3 +311,8 @@ def _pixels(points: np.ndarray) -> np.ndarray:
 
 def _lighter(color: tuple[int, int, int]) -> tuple[int, ...]:
     return tuple(min(int(LIGHTER * channel), 255) for channel in color)
+
+
+def block_poses(state: Any, blocks: int) -> list[Any]:
+    """Place and angle of each block; those of a second one come behind the agent's velocity."""
+    return [state[..., start : start + 3] for start in (2, 7)[:blocks]]
