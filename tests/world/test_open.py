@@ -6,8 +6,8 @@ import pytest
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.world.domain_world import DomainWorld
 from visualpatchworld.world.gym_world import GymWorld
+from visualpatchworld.world.live import DomainWorld
 from visualpatchworld.world.open import UnknownWorld, open_world
 
 

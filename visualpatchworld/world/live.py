@@ -1,4 +1,4 @@
-"""Worlds that run: episodes, time limits and counted steps in one place, and powers that are used only where they were seen to hold."""
+"""Worlds that run, and a domain as one: episodes, time limits and counted steps, and powers that are used only where they were seen to hold."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 
 from visualpatchworld.errors import BadState
-from visualpatchworld.world.world import NoPower, Outcome, World
+from visualpatchworld.simulator import Simulator
+from visualpatchworld.world.world import ActionSpace, NoPower, Outcome, World
 
 Power = Literal["reset", "snapshot", "place", "reward", "render"]
 
@@ -214,3 +215,49 @@ class LiveWorld(World):
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE))
+
+
+class DomainWorld(LiveWorld):
+    """A simulator without its goal: there is nothing to earn, and nothing ends."""
+
+    def __init__(self, simulator: Simulator, name: str, time_limit: int | None = None):
+        super().__init__()
+        self.simulator = simulator
+        self.name = name
+        self.time_limit = time_limit
+        self.field_names = simulator.state_space.names
+        size = simulator.action_dim
+        self.action_space = ActionSpace("continuous", (-1.0,) * size, (1.0,) * size, names=tuple(f"a{i}" for i in range(size)))
+
+    def render(self) -> UInt8[np.ndarray, "H W 3"]:
+        return self.simulator.draw()
+
+    @property
+    def powers(self) -> frozenset[Power]:
+        return frozenset({"reset", "snapshot", "place", "render"})
+
+    def _reset(self, seed: int) -> Float[np.ndarray, " O"]:
+        return self.simulator.reset(seed=int(seed))[0]
+
+    def _step(self, action: Float[np.ndarray, " A"]) -> tuple[Float[np.ndarray, " O"], float, bool, bool]:
+        self.simulator.advance(np.clip(action, -self.simulator.action_limit, self.simulator.action_limit))
+        return self.simulator.get_state(), 0.0, False, False
+
+    def _save(self) -> Float[np.ndarray, " E"]:
+        return np.array(self.simulator.get_engine_state())
+
+    def _load(self, inside: Float[np.ndarray, " E"]) -> None:
+        self.simulator.set_engine_state(inside)
+
+    def _get_place(self) -> Float[np.ndarray, " S"]:
+        return self.simulator.get_state()
+
+    def _set_place(self, place: Float[np.ndarray, " S"]) -> Float[np.ndarray, " S"]:
+        self.simulator.set_state(self.simulator.state_space.checked(place))
+        return self.simulator.get_state()
+
+    def _get_randomness(self) -> None:
+        return None
+
+    def _set_randomness(self, randomness: None) -> None:
+        return None

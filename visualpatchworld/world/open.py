@@ -20,11 +20,10 @@ from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.simulator import Simulator
 from visualpatchworld.world.dmc_world import DmcWorld, is_dmc
-from visualpatchworld.world.domain_world import DomainWorld
 from visualpatchworld.world.gym_world import GymWorld
-from visualpatchworld.world.log import LogWorld, Recording
-from visualpatchworld.world.log_arrays import read_npz, recording_of_arrays, recording_of_lists
-from visualpatchworld.world.log_table import Columns, read_csv, read_parquet, recording_of_table
+from visualpatchworld.world.live import DomainWorld
+from visualpatchworld.world.log import LogWorld, Recording, read_npz, recording_of_arrays, recording_of_lists
+from visualpatchworld.world.log_table import INFO, Columns, read_csv, read_lerobot, read_parquet, recording_of_table
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import World
 
@@ -129,7 +128,6 @@ def _file(path: Path, columns: Columns) -> Recording:
 
 
 def _folder(path: Path) -> Recording:
-    from visualpatchworld.world.log_lerobot import INFO, read_lerobot
 
     if (path / "data" / "main_data.hdf5").is_file():
         from visualpatchworld.world.log_hdf5 import read_minari
