@@ -6,8 +6,7 @@ import pytest
 from scripted_server import scripted
 
 from visualpatchworld.errors import CannotWrite
-from visualpatchworld.llm.client import BadRecording, Budget, Client, OutOfBudget, Price, Tape, Usage
-from visualpatchworld.llm.endpoint import Endpoint, EndpointFailed
+from visualpatchworld.llm.client import BadRecording, Budget, Client, Endpoint, EndpointFailed, OutOfBudget, Price, Tape, Usage
 
 
 def client(url: str, **settings: object) -> Client:

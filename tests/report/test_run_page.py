@@ -12,7 +12,7 @@ from report.made_run import TEXT, induction, make_run
 
 from visualpatchworld.errors import UnknownName
 from visualpatchworld.paper.cell import BadResults
-from visualpatchworld.report import pictures
+from visualpatchworld.report import run_page
 from visualpatchworld.report.run import NoRun
 from visualpatchworld.report.run_page import write_report
 
@@ -179,7 +179,7 @@ def test_films_of_failed_tasks_come_first_and_stay_when_there_are_too_many(folde
         (films / f"slider-vpw-oracle-induced-42-task{task:02d}.mp4").write_bytes(b"film" * 100)
     (films / "slider-vpw-tool-induced-42-task03.mp4").write_bytes(b"of another condition")
     assert re.findall(r"task (\d): goal", page(folder).said("success")) == ["3", "1", "2"]
-    monkeypatch.setattr(pictures, "MOST_CHARACTERS", 1500)
+    monkeypatch.setattr(run_page, "MOST_CHARACTERS", 1500)
     said = page(folder).said("success")
     assert re.findall(r"task (\d): goal", said) == ["3", "1"]
     assert "slider-vpw-oracle-induced-42-task02.mp4" in said

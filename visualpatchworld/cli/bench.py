@@ -202,8 +202,7 @@ def baseline(
     """
     from visualpatchworld.files import make_folder, write_text
     from visualpatchworld.induction.windows import trajectories_of
-    from visualpatchworld.llm.client import Budget, Client, Price, Sampling, Tape
-    from visualpatchworld.llm.endpoint import Endpoint
+    from visualpatchworld.llm.client import Budget, Client, Endpoint, Price, Sampling, Tape
     from visualpatchworld.paper.baselines.record import PROGRAM, RECORD
     from visualpatchworld.paper.baselines.run import find_method, run, summary
     from visualpatchworld.trace.episode import collect, for_fitting

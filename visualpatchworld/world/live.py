@@ -1,4 +1,4 @@
-"""Worlds that run, and a domain as one: episodes, time limits and counted steps, and powers that are used only where they were seen to hold."""
+"""Worlds that run, domains among them: episodes, time limits and counted steps, powers that are used only where they were seen to hold."""
 
 from __future__ import annotations
 

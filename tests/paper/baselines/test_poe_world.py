@@ -5,9 +5,18 @@ import pytest
 from paper.baselines.conftest import StudyOf, prompts
 
 from visualpatchworld.llm.client import Reply
-from visualpatchworld.paper.baselines import product as products
-from visualpatchworld.paper.baselines.poe_world import PoeWorld
-from visualpatchworld.paper.baselines.product import Expert, Product, experts_of, field_of, fit_weights, log_bump, opinions, surprise
+from visualpatchworld.paper.baselines import poe_world
+from visualpatchworld.paper.baselines.poe_world import (
+    Expert,
+    PoeWorld,
+    Product,
+    experts_of,
+    field_of,
+    fit_weights,
+    log_bump,
+    opinions,
+    surprise,
+)
 from visualpatchworld.paper.baselines.run import likeliest
 from visualpatchworld.paper.baselines.run import log_bump as plain_log_bump
 from visualpatchworld.program.program import Program
@@ -79,9 +88,9 @@ def test_weights_are_the_penalised_maximum_of_likelihood(study_of: StudyOf):
     members = fitted.of_field("puck_x")
 
     def cost(weights: np.ndarray) -> float:
-        opinions = products._log_opinions(fitted, 0, members)
-        logs = products._log_likelihoods(fitted, 0, weights, opinions, members)
-        return float(-logs[:, len(products.OFFSETS) // 2].sum() + 1.0 * weights.sum())
+        opinions = poe_world._log_opinions(fitted, 0, members)
+        logs = poe_world._log_likelihoods(fitted, 0, weights, opinions, members)
+        return float(-logs[:, len(poe_world.OFFSETS) // 2].sum() + 1.0 * weights.sum())
 
     best = cost(fitted.weights[members])
     rng = np.random.default_rng(0)

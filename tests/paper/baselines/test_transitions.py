@@ -5,7 +5,7 @@ from paper.baselines.conftest import StudyOf
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.paper.baselines.answer import action_kind, example, judge, right, transitions_of
-from visualpatchworld.paper.baselines.product import field_tolerances
+from visualpatchworld.paper.baselines.poe_world import field_tolerances
 from visualpatchworld.world.trajectory import Trajectory
 
 
