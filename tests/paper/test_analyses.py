@@ -14,7 +14,7 @@ from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.paper.analyses import Analysis, find_analyses, measure_analysis, read_analyses, write_analysis
 from visualpatchworld.paper.analyses.analysis import Measurand
-from visualpatchworld.paper.analyses.prediction import compare
+from visualpatchworld.paper.analyses.measure import compare
 from visualpatchworld.paper.cell import BadResults
 from visualpatchworld.paper.suite import find_programs
 from visualpatchworld.program.program import Program

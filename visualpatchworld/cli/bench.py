@@ -115,7 +115,7 @@ def _runner(dask: str | None, out: Path, workers: int) -> Iterator[Callable[...,
 
 def _only(found: Sequence[Source], rivals: Sequence[str] | None) -> list[Source]:
     """The sources without the baselines that were not asked for."""
-    from visualpatchworld.paper.baselines.run import find_method
+    from visualpatchworld.paper.baselines.study import find_method
 
     for name in rivals or ():
         find_method(name)
@@ -204,7 +204,7 @@ def baseline(
     from visualpatchworld.induction.windows import trajectories_of
     from visualpatchworld.llm.client import Budget, Client, Endpoint, Price, Sampling, Tape
     from visualpatchworld.paper.baselines.record import PROGRAM, RECORD
-    from visualpatchworld.paper.baselines.run import find_method, run, summary
+    from visualpatchworld.paper.baselines.study import find_method, run, summary
     from visualpatchworld.trace.episode import collect, for_fitting
     from visualpatchworld.trace.read import read_traces
 

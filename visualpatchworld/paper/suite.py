@@ -90,7 +90,7 @@ def _with_simpler_forms(source: Source) -> tuple[Source, ...]:
 
 def _with_rivals(source: Source) -> tuple[Source, ...]:
     """What every baseline makes of the domain's own episodes."""
-    from visualpatchworld.paper.baselines.run import find_methods
+    from visualpatchworld.paper.baselines.study import find_methods
 
     folder = source.program.parent
     if folder.name != source.domain:

@@ -17,8 +17,8 @@ from visualpatchworld.paper.baselines.poe_world import (
     opinions,
     surprise,
 )
-from visualpatchworld.paper.baselines.run import likeliest
-from visualpatchworld.paper.baselines.run import log_bump as plain_log_bump
+from visualpatchworld.paper.baselines.study import likeliest
+from visualpatchworld.paper.baselines.study import log_bump as plain_log_bump
 from visualpatchworld.program.program import Program
 
 X = "def puck_x(state, action):\n    return state.puck_x + 0.1 * (state.puck_vx + 0.1 * (PUSH * action[0] - 0.7 * state.puck_vx))"

@@ -12,8 +12,7 @@ from visualpatchworld.paper.baselines.cwm_game import CwmGame
 from visualpatchworld.paper.baselines.gif_mcts import GifMcts, Node, Tree
 from visualpatchworld.paper.baselines.patchworld import PatchWorld
 from visualpatchworld.paper.baselines.pomdp_coder import PomdpCoder
-from visualpatchworld.paper.baselines.run import find_methods
-from visualpatchworld.paper.baselines.study import Candidate, Study
+from visualpatchworld.paper.baselines.study import Candidate, Study, find_methods
 from visualpatchworld.paper.baselines.worldcoder import WorldCoder
 from visualpatchworld.program.program import Program
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from visualpatchworld.errors import UnknownName
@@ -15,27 +14,22 @@ if TYPE_CHECKING:  # reading analyses needs nothing that measures
 __all__ = ["Analysis", "find_analyses", "measure_analysis", "read_analyses", "write_analysis"]
 
 
-# Of what a kind is measured: of a `program`, or of the `tool` path, which needs none; and the module that measures it.
-KINDS = {
-    "audit": ("tool", "perception"),
-    "motion": ("program", "prediction"),
-    "rollout": ("program", "prediction"),
-    "smoothness": ("program", "prediction"),
-    "transition": ("program", "prediction"),
-}
+# Of what a kind is measured: of a `program`, or of the `tool` path, which needs none.
+KINDS = {"audit": "tool", "motion": "program", "rollout": "program", "smoothness": "program", "transition": "program"}
 
 
 def find_analyses() -> dict[str, str]:
     """Every kind of analysis that can be measured, and of what."""
-    return {kind: of for kind, (of, _) in KINDS.items()}
+    return dict(KINDS)
 
 
 def measure_analysis(kind: str, measurand: Measurand) -> Analysis:
     """Measure one analysis; nothing is written."""
     if kind not in KINDS:
         raise UnknownName("analysis", kind, KINDS)
-    # Imported here: whoever only reads analyses needs nothing that measures.
-    measured = getattr(importlib.import_module(f"{__name__}.{KINDS[kind][1]}"), f"measure_{kind}")(measurand)
+    from visualpatchworld.paper.analyses import measure  # here: whoever only reads analyses needs nothing that measures
+
+    measured = getattr(measure, f"measure_{kind}")(measurand)
     return Analysis(
         kind=kind,
         domain=measurand.domain.name,

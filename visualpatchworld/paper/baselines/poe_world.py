@@ -14,8 +14,7 @@ from jaxtyping import Float
 from visualpatchworld.domain import Domain
 from visualpatchworld.llm.client import Reply
 from visualpatchworld.paper.baselines.answer import IMPORTS, LIMITS, Transitions, code_of, kept, state_text
-from visualpatchworld.paper.baselines.run import mode_text
-from visualpatchworld.paper.baselines.study import Candidate, Method, Study
+from visualpatchworld.paper.baselines.study import Candidate, Method, Study, mode_text
 from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.program.sandbox import Sandbox
 from visualpatchworld.scene.state import StateSpace
