@@ -133,7 +133,7 @@ def _against_engine(workload: Workload, planner: Any, cost: Any, plan: Callable[
 
 def _planner(workload: Workload) -> Any:
     from visualpatchworld.plan.cem import CEM, ICEM, MPPI, Polished
-    from visualpatchworld.plan.shooting import Shooting
+    from visualpatchworld.plan.planner import Shooting
 
     return {kind.__name__: kind for kind in (CEM, ICEM, Polished, MPPI, Shooting)}[workload.planner_kind](**workload.planner)
 
@@ -142,9 +142,8 @@ def _planning(workload: Workload, planner: Any, scorer: Any) -> Callable[[], Non
     """A plan for the workload's task, ready to be made again and again."""
     import jax
 
-    from visualpatchworld.plan.planner import Situation
+    from visualpatchworld.plan.planner import Situation, shooting_search
     from visualpatchworld.plan.sampling import sampling_search
-    from visualpatchworld.plan.shooting import shooting_search
 
     search = shooting_search(np.array(workload.macros), scorer) if workload.macros else sampling_search(planner, scorer)
     situation = Situation(np.array(workload.state), np.array(workload.goal), np.array(workload.engine_state))

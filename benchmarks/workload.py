@@ -59,7 +59,7 @@ def make_workload(name: str, program: Path, planner_name: str = "paper") -> Work
 
     from visualpatchworld.domain import load_domain
     from visualpatchworld.paper.task import draw_tasks
-    from visualpatchworld.plan.shooting import Shooting, cut_macros
+    from visualpatchworld.plan.planner import Shooting, cut_macros
     from visualpatchworld.program.program import load_program
     from visualpatchworld.trace.episode import collect, for_fitting, for_tasks
 

@@ -9,9 +9,8 @@ from toy_program import RIGHT
 from visualpatchworld.domain import Domain
 from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.control import Oracle, Task, control, follow
-from visualpatchworld.plan.planner import Plan, Planner
+from visualpatchworld.plan.planner import Plan, Planner, Shooting
 from visualpatchworld.plan.scorer import InducedScorer
-from visualpatchworld.plan.shooting import Shooting
 
 NO_ROWS = np.zeros((0, 2))
 PUSHES = CEM(samples=2, iterations=1, elites=1, horizon=4, replan_every=3, init_std=0.5)

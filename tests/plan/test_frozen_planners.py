@@ -2,8 +2,7 @@
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.plan.cem import CEM
-from visualpatchworld.plan.planner import Planner
-from visualpatchworld.plan.shooting import Shooting
+from visualpatchworld.plan.planner import Planner, Shooting
 
 # What the protocol freezes: candidates per round, rounds, steps ahead, steps executed, and steps allowed for goals 25 steps ahead.
 PROTOCOL = {

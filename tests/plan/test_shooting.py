@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from toy_program import OBEYS
 
-from visualpatchworld.plan.planner import Situation
+from visualpatchworld.plan.planner import NoMacros, Shooting, Situation, cut_macros, shooting_search
 from visualpatchworld.plan.scorer import InducedScorer
-from visualpatchworld.plan.shooting import NoMacros, Shooting, cut_macros, shooting_search
 
 LIBRARY = Shooting(macros=4, horizon=3, replan_every=3)
 EPISODES = [np.arange(5.0)[:, None], 10 + np.arange(2.0)[:, None], 20 + np.arange(4.0)[:, None]]

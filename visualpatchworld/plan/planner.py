@@ -5,10 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from jaxtyping import Float
+
+from visualpatchworld.errors import VpwError
+
+if TYPE_CHECKING:  # the name alone loads JAX
+    from jaxtyping import PRNGKeyArray
 
 
 class Situation(NamedTuple):
@@ -101,3 +106,50 @@ class Planner(ABC):
     @abstractmethod
     def prepare(self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
         """The search, compiled once; a planner that has a library cuts it from the actions of training episodes."""
+
+
+class NoMacros(VpwError):
+    """There are no training episodes to cut a library from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shooting(Planner):
+    """Library shooting: score action sequences cut from training episodes, and execute the best."""
+
+    macros: int
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.macros < 1:
+            raise ValueError("there must be a macro")
+
+    @property
+    def title(self) -> str:
+        return f"library of {self.macros} macros, {self.horizon} steps ahead, {self.replan_every} executed"
+
+    @property
+    def rollouts_per_plan(self) -> int:
+        return self.macros
+
+    def prepare(self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
+        return shooting_search(cut_macros(training_actions, self, rng), scorer)
+
+
+def cut_macros(actions: Sequence[Float[np.ndarray, "T A"]], shooting: Shooting, rng: np.random.Generator) -> Float[np.ndarray, "K H A"]:
+    """A library of macros drawn from the action sequences of episodes, without replacement."""
+    places = [(run, t) for run, taken in enumerate(actions) for t in range(len(taken) - shooting.horizon + 1)]
+    if not places:
+        raise NoMacros(f"A library of macros needs training episodes of at least {shooting.horizon} steps; there are none.")
+    chosen = np.sort(rng.choice(len(places), min(shooting.macros, len(places)), replace=False))
+    return np.stack([actions[run][t : t + shooting.horizon] for run, t in (places[i] for i in chosen)])
+
+
+def shooting_search(macros: Float[np.ndarray, "K H A"], scorer: Scorer) -> Search:
+    """A function from a situation to the cheapest macro; there is nothing random in it."""
+
+    def run(situation: Situation, start: Float[np.ndarray, "H A"], key: PRNGKeyArray) -> Plan:
+        scores = scorer.score(situation._replace(steps_left=None), macros)
+        best = int(np.argmin(scores.costs))
+        return Plan(macros[best], float(scores.costs[best]), scores.engine_rollouts, scores.non_finite)
+
+    return run

@@ -20,7 +20,7 @@ from visualpatchworld.domains.cube.simulator import (
     state_space,
 )
 from visualpatchworld.plan.cem import CEM, siblings
-from visualpatchworld.plan.shooting import Shooting
+from visualpatchworld.plan.planner import Shooting
 from visualpatchworld.scene.schema import Geometry, SceneObject
 from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.box import Box
