@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from visualpatchworld.induction.chain_inputs import Input
+from visualpatchworld.induction.chain import Input
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.lagrange import RULES, Regression, Steps, Table, Term, all_terms, regress, tabulate
 from visualpatchworld.induction.topology import Topology, other_topologies, usual_topologies

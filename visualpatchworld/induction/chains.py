@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.induction.chain import Chain, constant_names, moving_coordinates
-from visualpatchworld.induction.chain_inputs import Input, plain_inputs, table_inputs
+from visualpatchworld.induction.chain import Chain, Input, chain_of, constant_names, moving_coordinates, plain_inputs, table_inputs
 from visualpatchworld.induction.chain_rank import FINE, best_topologies, fine, rank, thin
-from visualpatchworld.induction.chain_start import chain_of
 from visualpatchworld.induction.chain_terms import Trial, add, drop, tie
 from visualpatchworld.induction.chain_text import chain_rates, describe
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
