@@ -9,8 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.chain import Chain, Input, chain_of, constant_names, moving_coordinates, plain_inputs, table_inputs
-from visualpatchworld.induction.chain_rank import FINE, best_topologies, fine, rank, thin
-from visualpatchworld.induction.chain_terms import Trial, add, drop, tie
+from visualpatchworld.induction.chain_terms import FINE, Trial, add, best_topologies, drop, fine, rank, thin, tie
 from visualpatchworld.induction.chain_text import chain_rates, describe
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Stretches, cut
