@@ -10,8 +10,7 @@ from jaxtyping import Float
 
 from visualpatchworld.induction.derive import Expression, derived_expression
 from visualpatchworld.induction.inputs import bends_of, bent
-from visualpatchworld.induction.naming import Names
-from visualpatchworld.induction.reading import Coordinate, Derived, Role
+from visualpatchworld.induction.reading import Coordinate, Derived, Names, Role
 from visualpatchworld.induction.regress import solve
 from visualpatchworld.induction.series import Series, Told
 from visualpatchworld.world.trajectory import Trajectory
