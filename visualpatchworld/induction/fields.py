@@ -12,9 +12,19 @@ from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.noise import roundings
-from visualpatchworld.induction.pairing import Observed, Pair, relative_pairs, time_step, velocity_pairs
+from visualpatchworld.induction.pairing import (
+    Observed,
+    Pair,
+    Series,
+    Told,
+    circles,
+    on_circle,
+    plain,
+    relative_pairs,
+    time_step,
+    velocity_pairs,
+)
 from visualpatchworld.induction.reading import Coordinate, FieldRole, Names, Reading, Role
-from visualpatchworld.induction.series import Series, Told, circles, on_circle, plain
 from visualpatchworld.induction.unpaired import Note, copies, note_coordinate, place_unpaired
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace

@@ -10,9 +10,9 @@ from jaxtyping import Float
 
 from visualpatchworld.induction.derive import Expression, derived_expression
 from visualpatchworld.induction.inputs import bends_of, bent
+from visualpatchworld.induction.pairing import Series, Told
 from visualpatchworld.induction.reading import Coordinate, Derived, Names, Role
 from visualpatchworld.induction.regress import solve
-from visualpatchworld.induction.series import Series, Told
 from visualpatchworld.world.trajectory import Trajectory
 
 NOISE = 0.95  # of a column's spread that nothing predicts
