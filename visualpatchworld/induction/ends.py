@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.induction.atoms import chain_heights, goal_differences, lengths, state_atoms
 from visualpatchworld.induction.motion import Number
 from visualpatchworld.induction.reading import Reading
-from visualpatchworld.induction.transitions import Transitions
+from visualpatchworld.induction.transitions import Transitions, chain_heights, goal_differences, lengths, state_atoms
 
 FEW = 5  # events: a rule that rests on fewer is told as unsure
 MOST_RULES = 4

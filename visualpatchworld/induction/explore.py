@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from visualpatchworld.induction.atoms import chain_heights, state_atoms
 from visualpatchworld.induction.reading import Reading
+from visualpatchworld.induction.transitions import chain_heights, state_atoms
 from visualpatchworld.laws.shaping import wrap
 from visualpatchworld.program.env import imagine
 from visualpatchworld.program.program import Program
