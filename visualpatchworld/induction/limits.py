@@ -15,7 +15,7 @@ from visualpatchworld.induction.march import march
 from visualpatchworld.induction.motion import Limit, Number, Rates
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.regress import solve
-from visualpatchworld.induction.soft_stops import soft_stops
+from visualpatchworld.induction.stops import soft_stops
 from visualpatchworld.induction.terms import Rows
 
 LEAST_ROWS = 2  # a limit owns at least so many

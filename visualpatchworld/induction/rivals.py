@@ -18,7 +18,7 @@ from visualpatchworld.induction.march import marches, polish, predicted
 from visualpatchworld.induction.motion import Limit, Number, Rates, assemble, summands
 from visualpatchworld.induction.reading import Integrator, Reading
 from visualpatchworld.induction.shooting import refine_noisy
-from visualpatchworld.induction.sticking import STICKING, sticking
+from visualpatchworld.induction.stops import STICKING, sticking
 from visualpatchworld.induction.terms import Rows, joined
 
 FEW = 300  # steps that integrators are told apart by
