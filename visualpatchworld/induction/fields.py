@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.induction.noise import roundings
 from visualpatchworld.induction.pairing import (
     Observed,
     Pair,
@@ -25,6 +24,7 @@ from visualpatchworld.induction.pairing import (
     velocity_pairs,
 )
 from visualpatchworld.induction.reading import Coordinate, FieldRole, Names, Reading, Role
+from visualpatchworld.induction.regress import roundings
 from visualpatchworld.induction.unpaired import Note, copies, note_coordinate, place_unpaired
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace

@@ -10,9 +10,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.events import repeated
-from visualpatchworld.induction.noise import robust_spread
 from visualpatchworld.induction.reading import Integrator
-from visualpatchworld.induction.regress import robust_fit
+from visualpatchworld.induction.regress import robust_fit, robust_spread
 from visualpatchworld.world.trajectory import Trajectory
 
 CIRCLE = 0.02  # a cosine and a sine leave at most this part of their squares' spread
