@@ -11,10 +11,9 @@ from jaxtyping import Bool, Float
 from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.ends import Ends, find_ends, tests
 from visualpatchworld.induction.experience import experience
-from visualpatchworld.induction.explore import MOST_STEPS, Extremes, acting, extreme_actions, pumping_policies
 from visualpatchworld.induction.inside import Inside, find_inside
 from visualpatchworld.induction.march import march
-from visualpatchworld.induction.probe import FEW_VALUES, Probe, find_places
+from visualpatchworld.induction.probe import FEW_VALUES, MOST_STEPS, Extremes, Probe, acting, extreme_actions, find_places, pumping_policies
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.reward import Reward, find_reward, holds
 from visualpatchworld.induction.rivals import with_limits
