@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.induction.replay import replay_errors
+from visualpatchworld.induction.windows import replay_errors
 from visualpatchworld.output import write_text
 from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import Program
