@@ -9,9 +9,8 @@ import pytest
 from draws import SEED
 
 from visualpatchworld.induction.discover import discover
-from visualpatchworld.induction.ends import find_ends
+from visualpatchworld.induction.ends import find_ends, find_inside
 from visualpatchworld.induction.fields import read_fields
-from visualpatchworld.induction.inside import find_inside
 from visualpatchworld.induction.probe import find_places
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.transitions import Transitions

@@ -15,11 +15,10 @@ from visualpatchworld.errors import BadTrace
 from visualpatchworld.induction.chains import propose_chains
 from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.draft import cut, normalised_errors
-from visualpatchworld.induction.ends import Ends, find_ends
+from visualpatchworld.induction.ends import Ends, Inside, find_ends
 from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.inputs import Between, input_between
-from visualpatchworld.induction.inside import Inside
 from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.march import predicted
 from visualpatchworld.induction.motion import number_line, source_of

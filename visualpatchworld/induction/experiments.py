@@ -9,9 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.clock import Clock
-from visualpatchworld.induction.ends import Ends, find_ends, tests
+from visualpatchworld.induction.ends import Ends, Inside, find_ends, find_inside, tests
 from visualpatchworld.induction.experience import experience
-from visualpatchworld.induction.inside import Inside, find_inside
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.probe import FEW_VALUES, MOST_STEPS, Extremes, Probe, acting, extreme_actions, find_places, pumping_policies
 from visualpatchworld.induction.reading import Reading
