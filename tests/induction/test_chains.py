@@ -10,9 +10,9 @@ from draws import SEED
 from visualpatchworld.induction.chains import ChainFit, fit_chains, propose_chains
 from visualpatchworld.induction.draft import cut, normalised_errors, predict
 from visualpatchworld.induction.lagrange import Term
+from visualpatchworld.induction.march import roll_columns
 from visualpatchworld.induction.motion import assemble
 from visualpatchworld.induction.reading import Coordinate, FieldRole, Integrator, Reading
-from visualpatchworld.induction.settle import roll_columns
 from visualpatchworld.laws import chain as laws
 from visualpatchworld.laws.limits import stop_links
 

@@ -13,9 +13,9 @@ from visualpatchworld.induction.chain_text import chain_rates
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Stretches
 from visualpatchworld.induction.lagrange import RULES, Regression, Steps, Table, Term, all_terms, regress, tabulate
+from visualpatchworld.induction.march import Settled, settle
 from visualpatchworld.induction.motion import assemble
 from visualpatchworld.induction.reading import Integrator, Reading
-from visualpatchworld.induction.settle import Settled, settle
 from visualpatchworld.induction.topology import Topology, other_topologies, usual_topologies
 
 CLEAR = 1.5  # a topology this many times worse than the best is not proposed

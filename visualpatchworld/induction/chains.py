@@ -14,9 +14,9 @@ from visualpatchworld.induction.chain_text import chain_rates, describe
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Stretches, cut
 from visualpatchworld.induction.lagrange import Regression, Steps, Term, regress, tabulate
+from visualpatchworld.induction.march import ENOUGH, roll_columns
 from visualpatchworld.induction.motion import Rates, assemble
 from visualpatchworld.induction.reading import Integrator, Reading
-from visualpatchworld.induction.settle import ENOUGH, roll_columns
 
 MOST_LINKS = 5
 RANKED_WINDOWS = 300

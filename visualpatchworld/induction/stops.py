@@ -13,9 +13,9 @@ from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Draft, Stretches
+from visualpatchworld.induction.march import roll_columns
 from visualpatchworld.induction.motion import Limit, Number, Rates, gained, summands
 from visualpatchworld.induction.reading import Coordinate, Reading
-from visualpatchworld.induction.settle import roll_columns
 from visualpatchworld.induction.terms import Rows
 from visualpatchworld.laws.limits import stop_body, stop_links
 
