@@ -18,7 +18,7 @@ from visualpatchworld.world.world import ActionSpace
 MOST_DELAY = 6
 MOST_CHOICES = 12
 BENDS = 7  # places at which an input may bend
-LEAST_ROWS = 200
+LEAST_ROWS = 200  # to tell how an input goes between two of them
 GAIN = 0.85  # of what is left without the next input may be left with it
 SHARES = (0.05, 1.5)  # of the input's own effect that the next one has, where it is on its way there
 MOST_COLUMNS = 10
