@@ -10,7 +10,7 @@ from visualpatchworld.induction import select
 from visualpatchworld.induction.blackbox import BlackBox, black_box
 from visualpatchworld.induction.fit import Fit
 from visualpatchworld.induction.induce import choose_form, evidence_rows, induce, summary
-from visualpatchworld.induction.select import Candidate, Verdict, cannot_win
+from visualpatchworld.induction.select import FormCandidate, ProbeVerdict, cannot_win
 from visualpatchworld.induction.windows import trajectories_of
 from visualpatchworld.trace.episode import collect
 
@@ -92,12 +92,12 @@ def test_a_form_that_was_set_aside_too_early_gets_another_try(monkeypatch: pytes
         tried.append((sketch.name, [hint["fitted"] for hint in hints]))
         bends = sketch.choices["transport"] == "nonlinear"
         verdicts = [
-            Verdict(probe.name, probe.asks, {}, sketch.name in (right, rich) or (bends and probe.asks == "transport"))
+            ProbeVerdict(probe.name, probe.asks, {}, sketch.name in (right, rich) or (bends and probe.asks == "transport"))
             for probe in probes
             if probe.asks
         ]
         fitted = Fit(values={"fitted": sketch.name}, errors={}, validation_cost=0.0, trial_costs=(), not_finite=0)  # type: ignore[dict-item]
-        return Candidate(sketch, len(sketch.constants), 100, fitted, tuple(verdicts))
+        return FormCandidate(sketch, len(sketch.constants), 100, fitted, tuple(verdicts))
 
     monkeypatch.setattr(select, "_try", scripted)
     evidence = choose_form(tworoom, black_box(tworoom, tworoom.constants), np.random.default_rng(0))
@@ -121,6 +121,6 @@ def test_a_choice_is_given_up_only_for_a_rival_that_is_otherwise_alike(passes: s
     judged = [probe for probe in family.probes(np.random.default_rng(0)) if probe.asks]
     tried = []
     for name in ("free+direct+floats", "coupled+direct+floats", "gripped+direct+floats", "coupled+lagged+floats"):
-        verdicts = tuple(Verdict(probe.name, probe.asks, {}, name == passes and probe.asks == "object") for probe in judged)
-        tried.append(Candidate(family.named(name), 10, 100, None, verdicts))
+        verdicts = tuple(ProbeVerdict(probe.name, probe.asks, {}, name == passes and probe.asks == "object") for probe in judged)
+        tried.append(FormCandidate(family.named(name), 10, 100, None, verdicts))
     assert bool(cannot_win(family.named("gripped+lagged+falls"), tried, judged)) == set_aside

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from visualpatchworld.cli._verb import progress, working
 from visualpatchworld.induction.induce import evidence_rows
-from visualpatchworld.induction.select import Evidence, Verdict, refutation
+from visualpatchworld.induction.select import Evidence, ProbeVerdict, refutation
 from visualpatchworld.output import make_folder
 from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors, report
 from visualpatchworld.paper.film import write_films
@@ -42,7 +42,7 @@ def candidates_table(rows: Sequence[Mapping[str, Any]], tolerances: Mapping[str,
 def _why_not(row: Mapping[str, Any], tolerances: Mapping[str, float]) -> str:
     if row["set_aside"]:
         return f"set aside: {row['set_aside']}"
-    verdicts = [Verdict(**verdict) for verdict in row["verdicts"]]
+    verdicts = [ProbeVerdict(**verdict) for verdict in row["verdicts"]]
     return str(refutation(verdicts, tolerances) or "explains as much, but is less simple")
 
 

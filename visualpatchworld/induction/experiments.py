@@ -44,7 +44,7 @@ STEER = 0.1  # what going as far as ever is worth beside going on at all
 NO_REWARD = Reward("0.0", 0.0, "none")
 FEWEST = 10  # steps that are worth an episode
 
-Search = Callable[[Sequence[Trajectory]], Found]
+SearchAgain = Callable[[Sequence[Trajectory]], Found]
 Write = Callable[["Known"], Program]
 
 
@@ -71,7 +71,7 @@ class Experiments:
     def __init__(
         self,
         world: World,
-        search: Search,
+        search: SearchAgain,
         write: Write,
         *,
         budget: int,

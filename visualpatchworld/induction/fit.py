@@ -12,9 +12,9 @@ from scipy.optimize import least_squares
 
 from visualpatchworld.induction.loss import (
     WORST,
+    FitStages,
     Loss,
     Model,
-    Search,
     Stage,
     Trial,
     Values,
@@ -60,7 +60,7 @@ def fit(
     validation: Windows,
     state_space: StateSpace,
     rng: np.random.Generator,
-    search: Search,
+    search: FitStages,
     hints: Sequence[Values] = (),
     progress: Callable[[str], None] = lambda _: None,
     *,
@@ -114,7 +114,7 @@ def _best(trials: Sequence[Trial], count: int) -> list[Trial]:
     return kept
 
 
-def _draw(model: Model, loss: Loss, search: Search, hints: Sequence[Values], rng: np.random.Generator) -> list[Trial]:
+def _draw(model: Model, loss: Loss, search: FitStages, hints: Sequence[Values], rng: np.random.Generator) -> list[Trial]:
     """The best draws from the priors for every set of options, and around every hint."""
     hinted = [(hint, options) for hint in hints for options in model.option_sets if model.agrees(options, hint)]
     unhinted = [({}, options) for options in model.option_sets if search.draw_every_option or not hints]

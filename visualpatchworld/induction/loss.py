@@ -33,7 +33,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Search:
+class FitStages:
     """How much is tried: draws from the priors, and the stages that the best of them go through.
 
     The stages before the longer ones see few windows and short rollouts, whose loss is nearly convex and leads into the right valley of
@@ -54,7 +54,7 @@ class Search:
         return self.longer[-1].horizon
 
 
-def quick_search_over(horizon: int) -> Search:
+def quick_search_over(horizon: int) -> FitStages:
     """A search for a form that may be refuted: more starts, of which most are soon given up, and nothing that is slow to compile."""
     search = search_over(horizon)
     first = (
@@ -64,10 +64,10 @@ def quick_search_over(horizon: int) -> Search:
     return replace(search, first=first, every_option=replace(search.every_option, no_outlier=0.01), draws_kept=3, exact=False)
 
 
-def search_over(horizon: int, *, draw_every_option: bool = True) -> Search:
+def search_over(horizon: int, *, draw_every_option: bool = True) -> FitStages:
     """A search that ends with rollouts of this horizon."""
     middle = max(1, round(horizon**0.5))
-    return Search(
+    return FitStages(
         first=(Stage(horizon=1, trials=12, rounds=2, evaluations=30),),
         every_option=Stage(horizon=1, trials=12, rounds=2, evaluations=40),
         longer=(Stage(horizon=middle, trials=4, rounds=2, evaluations=30), Stage(horizon=horizon, trials=2, rounds=3, evaluations=30)),

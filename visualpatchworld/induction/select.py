@@ -68,7 +68,7 @@ Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ProbeVerdict:
     """One candidate against one probe: the largest error of each quantity over the probe, in its own unit."""
 
     probe: str
@@ -78,14 +78,14 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FormCandidate:
     """A form, what the probes made of its constants, and which probes it explains; one that was set aside has neither."""
 
     sketch: Form
     num_constants: int
     num_lines: int
     fit: Fit | None
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ProbeVerdict, ...]
     obstacle: str = ""  # why it could not be tried
 
     @property
@@ -109,7 +109,7 @@ class Evidence:
 
     probes: tuple[Probe, ...]
     recordings: tuple[Trajectory, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[FormCandidate, ...]
     tolerances: Mapping[str, float]  # quantity -> largest error of an explained probe; other quantities are not judged
 
     def __repr__(self) -> str:
@@ -125,11 +125,11 @@ class Evidence:
         return "\n".join(lines)
 
     @property
-    def ranked(self) -> tuple[Candidate, ...]:
+    def ranked(self) -> tuple[FormCandidate, ...]:
         return tuple(sorted(self.candidates, key=lambda candidate: (-candidate.explained, -candidate.simplicity)))
 
     @property
-    def winner(self) -> Candidate:
+    def winner(self) -> FormCandidate:
         return self.ranked[0]
 
     @property
@@ -165,14 +165,14 @@ def select(
         truths=np.stack([recording.observations[1:] for recording in recordings]),
     )
     judged = tuple(probe for probe in probes if probe.asks)
-    candidates: list[Candidate] = []
+    candidates: list[FormCandidate] = []
     hints: list[Mapping[str, float | int]] = []
     # What simple forms make of the constants they share is a start for the richer ones.
     for sketch in sorted(family.forms(), key=lambda form: len(form.constants)):
         progress(sketch.name)
         reason = "" if thorough else cannot_win(sketch, candidates, judged)
         if reason:
-            candidates.append(Candidate(sketch, len(sketch.constants), 0, None, (), reason))
+            candidates.append(FormCandidate(sketch, len(sketch.constants), 0, None, (), reason))
             continue
         candidates.append(_try(sketch, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy))
         hints = [best.fit.values for best in Evidence((), (), tuple(candidates), tolerances).ranked[:2] if best.fit is not None]
@@ -188,18 +188,18 @@ def select(
     return Evidence(judged, recordings, tuple(candidates), tolerances)
 
 
-def _deserves_another_try(rival: Candidate, winner: Candidate) -> bool:
+def _deserves_another_try(rival: FormCandidate, winner: FormCandidate) -> bool:
     """Whether a form is simpler than the winner in one choice alone, and was set aside or comes close."""
     close = winner.explained - CLOSE <= rival.explained < winner.explained
     return len(_differing(rival, winner)) == 1 and rival.num_constants < winner.num_constants and (close or not rival.verdicts)
 
 
-def _differing(one: Candidate, other: Candidate) -> list[str]:
+def _differing(one: FormCandidate, other: FormCandidate) -> list[str]:
     """The axes on which two forms differ."""
     return [axis for axis, choice in one.sketch.choices.items() if other.sketch.choices[axis] != choice]
 
 
-def cannot_win(sketch: Form, candidates: Sequence[Candidate], probes: Sequence[Probe]) -> str:
+def cannot_win(sketch: Form, candidates: Sequence[FormCandidate], probes: Sequence[Probe]) -> str:
     """Why a sketch need not be tried, or nothing."""
     tried = [candidate for candidate in candidates if candidate.verdicts]
     for other in tried:
@@ -228,7 +228,7 @@ def _try(
     hints: Sequence[Mapping[str, float | int]],
     *,
     noisy: bool,
-) -> Candidate:
+) -> FormCandidate:
     constants, program = sketch.constants, unfitted(sketch)
     found = fit(program, constants, windows, windows, state_space, rng, quick_search_over(windows.horizon), hints, noisy=noisy)
     predicted = predict(emit(sketch, found.values, found.errors), windows)
@@ -238,5 +238,5 @@ def _try(
             continue
         errors = {name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()}
         explained = all(np.isfinite(errors[name]) and errors[name] <= tolerances[name] for name in tolerances)
-        verdicts.append(Verdict(probe.name, probe.asks, errors, explained))
-    return Candidate(sketch, len(constants), len(program.text.splitlines()), found, tuple(verdicts))
+        verdicts.append(ProbeVerdict(probe.name, probe.asks, errors, explained))
+    return FormCandidate(sketch, len(constants), len(program.text.splitlines()), found, tuple(verdicts))
