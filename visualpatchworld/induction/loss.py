@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 from visualpatchworld.induction.windows import Windows
 from visualpatchworld.laws.constant import Constant
 from visualpatchworld.program.program import Program
-from visualpatchworld.program.rollout import guided_rollout
+from visualpatchworld.program.rollout import teacher_forced_rollout
 from visualpatchworld.scene.state import StateSpace
 
 
@@ -121,26 +121,28 @@ class Model:
         numbers = {name: value_at(constant, place[i]) for i, (name, constant) in enumerate(self.free.items())}
         return {**numbers, **dict(zip(self.choices, options, strict=True))}
 
-    def _residuals(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any) -> Float[Array, " R"]:
+    def _residuals(self, place: Float[Array, " C"], options: Any, resync: Bool[Array, " H"], data: Any) -> Float[Array, " R"]:
         """Differences of rollouts to the truth in units of the typical motion, angles the short way round."""
         dynamics = self._program.bind("jax", self.values(place, options))
         starts, actions, truths, weights = data
-        predicted = jax.vmap(lambda start, action, truth: guided_rollout(dynamics, start, action, truth, look))(starts, actions, truths)
+        predicted = jax.vmap(lambda start, action, truth: teacher_forced_rollout(dynamics, start, action, truth, resync))(
+            starts, actions, truths
+        )
         delta = predicted - truths
         turns = jnp.where(jnp.isinf(self._periods), 0.0, jnp.round(delta / self._periods))
         delta = (delta - jnp.where(turns == 0, 0.0, turns * self._periods)) * weights
         # A rollout that ends in a non-finite number is as bad as can be, never quietly good.
         return jnp.where(jnp.isfinite(delta), jnp.clip(delta, -WORST, WORST), WORST).ravel()
 
-    def _differences(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any) -> Float[Array, "R C"]:
+    def _differences(self, place: Float[Array, " C"], options: Any, resync: Bool[Array, " H"], data: Any) -> Float[Array, "R C"]:
         """The Jacobian of the residuals to half the digits, each constant moved towards the middle of its prior."""
         moves = jnp.where(place > 0.5, -DIFFERENCE, DIFFERENCE)
         places = place + jnp.concatenate([jnp.zeros((1, len(place))), jnp.diag(moves)])
-        here, *moved = jax.vmap(self._residuals, in_axes=(0, None, None, None))(places, options, look, data)
+        here, *moved = jax.vmap(self._residuals, in_axes=(0, None, None, None))(places, options, resync, data)
         return (jnp.stack(moved, axis=1) - here[:, None]) / moves
 
-    def _cost(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any, soft: Any) -> Float[Array, ""]:
-        residuals = self._residuals(place, options, look, data)
+    def _cost(self, place: Float[Array, " C"], options: Any, resync: Bool[Array, " H"], data: Any, soft: Any) -> Float[Array, ""]:
+        residuals = self._residuals(place, options, resync, data)
         return jnp.sum(2 * soft**2 * (jnp.sqrt(1 + (residuals / soft) ** 2) - 1))
 
 
@@ -153,18 +155,18 @@ class Loss:
         self._length = windows.horizon
         self._data = jax.tree.map(jnp.asarray, (windows.starts, windows.actions, windows.truths, weights))
 
-    def _look(self, horizon: int | None) -> Bool[Array, " H"]:
+    def _resync_every(self, horizon: int | None) -> Bool[Array, " H"]:
         return jnp.asarray(np.arange(1, self._length + 1) % (horizon or self.horizon) == 0)
 
     def residuals(self, trial: Trial, horizon: int | None = None) -> np.ndarray:
-        return np.asarray(self._model.compiled_residuals(trial.place, trial.options, self._look(horizon), self._data))
+        return np.asarray(self._model.compiled_residuals(trial.place, trial.options, self._resync_every(horizon), self._data))
 
     def jacobian(self, trial: Trial, horizon: int | None = None) -> np.ndarray:
-        jacobian = np.asarray(self._model.compiled_jacobian(trial.place, trial.options, self._look(horizon), self._data))
+        jacobian = np.asarray(self._model.compiled_jacobian(trial.place, trial.options, self._resync_every(horizon), self._data))
         return np.where(np.isfinite(jacobian), np.clip(jacobian, -1e9, 1e9), 0.0)
 
     def costs(self, places: Float[np.ndarray, "N C"], options: tuple[int, ...], horizon: int = 1, soft: float = 0.1) -> np.ndarray:
-        return np.asarray(self._model.compiled_costs(places, options, self._look(horizon), self._data, soft))
+        return np.asarray(self._model.compiled_costs(places, options, self._resync_every(horizon), self._data, soft))
 
 
 def motion_weights(windows: Windows, space: StateSpace) -> np.ndarray:
