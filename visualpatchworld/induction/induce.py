@@ -197,7 +197,7 @@ def evidence_rows(evidence: Evidence) -> list[dict[str, Any]]:
             "refuted_by": candidate.refuted_by,
             "set_aside": candidate.obstacle or None,
             "verdicts": [
-                {"probe": verdict.probe, "asks": verdict.asks, "explained": verdict.explained, "errors": dict(verdict.errors)}
+                {"probe": verdict.probe, "asks": verdict.tests, "explained": verdict.explained, "errors": dict(verdict.errors)}
                 for verdict in candidate.verdicts
             ],
         }

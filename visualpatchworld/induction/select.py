@@ -72,7 +72,7 @@ class ProbeVerdict:
     """One candidate against one probe: the largest error of each quantity over the probe, in its own unit."""
 
     probe: str
-    asks: str
+    tests: str
     errors: Mapping[str, float]  # quantity -> largest error over the probe
     explained: bool
 
@@ -155,7 +155,7 @@ def select(
     """Run every probe on the black box and hold the candidates of the family against what happened, simple ones first.
 
     A candidate that cannot win any more is set aside with the reason, unless `thorough`: one that has more constants than a candidate
-    that explains every probe, and one that makes a choice which failed every probe that asks for it while another, all else equal, passed.
+    that explains every probe, and one that makes a choice which failed every probe that tests it while another, all else equal, passed.
     `noisy` says that the black box is read with errors.
     """
     recordings = tuple(box.run(probe) for probe in probes)
@@ -164,7 +164,7 @@ def select(
         actions=np.stack([recording.actions for recording in recordings]),
         truths=np.stack([recording.observations[1:] for recording in recordings]),
     )
-    judged = tuple(probe for probe in probes if probe.asks)
+    judged = tuple(probe for probe in probes if probe.tests)
     candidates: list[FormCandidate] = []
     hints: list[Mapping[str, float | int]] = []
     # What simple forms make of the constants they share is a start for the richer ones.
@@ -206,14 +206,14 @@ def cannot_win(sketch: Form, candidates: Sequence[FormCandidate], probes: Sequen
         if other.explained == len(probes) and other.num_constants < len(sketch.constants):
             return f"{other.sketch.name} explains every probe with fewer constants"
     for axis, choice in sketch.choices.items():
-        asking = [i for i, probe in enumerate(probes) if probe.asks == axis]
+        testing = [i for i, probe in enumerate(probes) if probe.tests == axis]
         same = [other for other in tried if other.sketch.choices[axis] == choice]
-        failed = not any(other.verdicts[i].explained for other in same for i in asking)
+        failed = not any(other.verdicts[i].explained for other in same for i in testing)
         # Only against a rival that is otherwise alike: what fails beside a wrong hand, say, tells nothing of the block.
         rivals = [other for other in tried if any(_differing(other, alike) == [axis] for alike in same)]
-        passed = any(all(rival.verdicts[i].explained for i in asking) for rival in rivals)
-        if asking and failed and passed:
-            return f"'{choice}' already failed every probe that asks for the {axis}"
+        passed = any(all(rival.verdicts[i].explained for i in testing) for rival in rivals)
+        if testing and failed and passed:
+            return f"'{choice}' already failed every probe that tests the {axis}"
     return ""
 
 
@@ -234,9 +234,9 @@ def _try(
     predicted = predict(emit(sketch, found.values, found.errors), windows)
     verdicts = []
     for i, probe in enumerate(probes):
-        if not probe.asks:
+        if not probe.tests:
             continue
         errors = {name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()}
         explained = all(np.isfinite(errors[name]) and errors[name] <= tolerances[name] for name in tolerances)
-        verdicts.append(ProbeVerdict(probe.name, probe.asks, errors, explained))
+        verdicts.append(ProbeVerdict(probe.name, probe.tests, errors, explained))
     return FormCandidate(sketch, len(constants), len(program.text.splitlines()), found, tuple(verdicts))
