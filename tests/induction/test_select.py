@@ -88,8 +88,8 @@ def test_a_form_that_was_set_aside_too_early_gets_another_try(monkeypatch: pytes
     tworoom, right, rich = load_domain("tworoom"), "linear+border-and-wall", "nonlinear+border-and-wall"
     tried: list[tuple[str, list[str]]] = []
 
-    def scripted(sketch, windows, probes, state_space, quantities, tolerances, rng, hints, *, noisy):
-        tried.append((sketch.name, [hint["fitted"] for hint in hints]))
+    def scripted(sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, *, noisy):
+        tried.append((sketch.name, [warm_start["fitted"] for warm_start in warm_starts]))
         bends = sketch.choices["transport"] == "nonlinear"
         verdicts = [
             ProbeVerdict(probe.name, probe.tests, {}, sketch.name in (right, rich) or (bends and probe.tests == "transport"))

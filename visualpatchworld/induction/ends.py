@@ -17,9 +17,9 @@ MOST_RULES = 4
 BLUR = 0.01  # of the spread: how far short of a threshold a few events may lie
 FEW_BLURRED = 0.05  # of a rule's events
 PLAIN_RULES = 2  # where more are needed, or these do not do, two thresholds that must both be crossed are tried
-LEAST_STEPS = 3  # unforeseen, beyond a threshold
+LEAST_STEPS = 3  # mispredicted, beyond a threshold
 MOST_INSIDE = 6
-EXCEPTION = 4.0  # unforeseen steps for every one that goes as foreseen, beyond a threshold
+EXCEPTION = 4.0  # mispredicted steps for every one that goes as predicted, beyond a threshold
 
 
 @dataclass(frozen=True)
@@ -231,20 +231,20 @@ class Inside:
         return "\n".join(["def valid(state):", doc, f"    return ~({outside})"])
 
 
-def find_inside(reading: Reading, steps: Transitions, unforeseen: Bool[np.ndarray, " N"]) -> Inside:
-    """The fewest thresholds on single fields beyond which nearly all steps, by where they begin or end, are unforeseen.
+def find_inside(reading: Reading, steps: Transitions, mispredicted: Bool[np.ndarray, " N"]) -> Inside:
+    """The fewest thresholds on single fields beyond which nearly all steps, by where they begin or end, are mispredicted.
 
-    A few steps beyond may go as foreseen: whatever comes back from there fast enough is not held up.
+    A few steps beyond may go as predicted: whatever comes back from there fast enough is not held up.
     """
-    unforeseen, foreseen = unforeseen & ~steps.ended, ~unforeseen & ~steps.ended
+    mispredicted, predicted = mispredicted & ~steps.ended, ~mispredicted & ~steps.ended
     angles = {c.name for c in reading.coordinates if c.angle}
     fields = [f"state.{c}" for k in reading.coordinates for c in (k.name, k.velocity) if c is not None and c not in angles]
     options = [(f"np.abs({field})", True) for field in fields] + [(field, above) for field in fields for above in (True, False)]
     outer = [_outer(steps, expression, above) for expression, above in options]
     rules: list[Threshold] = []
-    left = unforeseen.copy()
+    left = mispredicted.copy()
     while left.any() and len(rules) < MOST_INSIDE:
-        edges = [_edge(value, left, foreseen) for value in outer]
+        edges = [_edge(value, left, predicted) for value in outer]
         best = max(range(len(options)), key=lambda i: edges[i][0])
         gain, low, high = edges[best]
         if gain < LEAST_STEPS:

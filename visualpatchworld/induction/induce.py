@@ -91,9 +91,9 @@ def induce(
     if sketch is None:
         evidence = choose_form(domain, box, rng, thorough=thorough, reading_errors=reading_errors, progress=progress)
         form = evidence.winner.sketch
-        hints = [evidence.winner.fit.values] if evidence.winner.fit else []
+        warm_starts = [evidence.winner.fit.values] if evidence.winner.fit else []
     else:
-        evidence, form, hints = None, domain.family(box.look().objects).named(sketch), []
+        evidence, form, warm_starts = None, domain.family(box.look().objects).named(sketch), []
 
     train, validation = split_trajectories(recordings, VALIDATION_SHARE, rng)
     # Experiments go where episodes do not: to the edge of a grip, say, which decides constants that nothing else does. They are taken from
@@ -108,8 +108,8 @@ def induce(
         cut_windows(validation, length, NUM_WINDOWS, rng),
         domain.scene.state_space,
         rng,
-        search_over(domain.horizon, draw_every_option=not hints),
-        hints,
+        search_over(domain.horizon, draw_every_option=not warm_starts),
+        warm_starts,
         lambda stage: progress(f"fit: {stage}"),
         noisy=bool(reading_errors),
     )

@@ -45,7 +45,7 @@ class FitStages:
     longer: tuple[Stage, ...]
     draws: int = 1024
     draws_kept: int = 1  # for every set of options
-    draw_every_option: bool = True  # otherwise only those options that the hints name
+    draw_every_option: bool = True  # otherwise only those options that the warm starts name
     exact: bool = True  # whether gradients go through the program; otherwise differences, which a form that is tried once compiles faster
 
     @property
@@ -112,9 +112,9 @@ class Model:
         self.compiled_jacobian = jax.jit(jax.jacfwd(self._residuals) if exact else self._differences, compiler_options=QUICK_COMPILE)
         self.compiled_costs = jax.jit(jax.vmap(self._cost, in_axes=(0, None, None, None, None)), compiler_options=QUICK_COMPILE)
 
-    def agrees(self, options: tuple[int, ...], hint: Values) -> bool:
-        """Whether these options are the ones the hint names."""
-        return all(hint.get(name, option) == option for name, option in zip(self.choices, options, strict=True))
+    def agrees(self, options: tuple[int, ...], warm_start: Values) -> bool:
+        """Whether these options are the ones the warm start names."""
+        return all(warm_start.get(name, option) == option for name, option in zip(self.choices, options, strict=True))
 
     def values(self, place: Any, options: tuple[int, ...]) -> dict[str, Any]:
         """The constants at a place of the unit box."""
@@ -177,7 +177,7 @@ def motion_weights(windows: Windows, space: StateSpace) -> np.ndarray:
     return np.where(asked & (scale > 0), 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
 
 
-def sharpened(weights: Float[np.ndarray, " S"], residuals: Float[np.ndarray, " R"]) -> Float[np.ndarray, " S"]:
+def weights_by_precision(weights: Float[np.ndarray, " S"], residuals: Float[np.ndarray, " R"]) -> Float[np.ndarray, " S"]:
     """Weights in proportion to how well each field is read; nine of ten one-step residuals tell, since much may be at rest mostly."""
     spread = np.maximum(np.quantile(np.abs(residuals.reshape(-1, len(weights))), 0.9, axis=0), SHARPEST)
     return weights * np.min(spread[weights > 0], initial=1.0) / spread

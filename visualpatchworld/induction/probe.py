@@ -82,7 +82,7 @@ def find_places(world: World, reading: Reading, visited: Sequence[np.ndarray]) -
 
 
 class Look(NamedTuple):
-    """One step from a chosen state: what it was, and what happened: an end, what it paid if that has few values, or a step unforeseen."""
+    """One step from a chosen state: what it was, and what happened: an end, what it paid if that has few values, or a step mispredicted."""
 
     trajectory: Trajectory
     happened: tuple[bool, float, bool]
@@ -95,11 +95,11 @@ class Edge(NamedTuple):
     side: int
     base: Float[np.ndarray, " S"]
     value: float
-    unforeseen: bool
+    mispredicted: bool
 
 
 class Probe:
-    """Looks at chosen states, compared with what a program foresees, within a number of steps."""
+    """Looks at chosen states, compared with what a program predicts, within a number of steps."""
 
     def __init__(
         self,
@@ -136,9 +136,9 @@ class Probe:
             return None
         self.looks.append(trajectory)
         paid = 0.0 if trajectory.rewards is None or not self._few else round(float(trajectory.rewards[-1]), 9)
-        return Look(trajectory, (trajectory.terminated, paid, self._unforeseen(trajectory)))
+        return Look(trajectory, (trajectory.terminated, paid, self._mispredicted(trajectory)))
 
-    def _unforeseen(self, trajectory: Trajectory) -> bool:
+    def _mispredicted(self, trajectory: Trajectory) -> bool:
         if self.program is None:
             return False
         states = self.places.reading.states(trajectory)
@@ -216,10 +216,10 @@ class Probe:
                 self.halve(inside, outside, action, quiet)
 
     def run_into(self, edges: Sequence[Edge], actions: Sequence[Float[np.ndarray, " A"]]) -> None:
-        """Short episodes into edges at which steps were unforeseen, each with several speeds."""
+        """Short episodes into edges at which steps were mispredicted, each with several speeds."""
         for edge in edges:
             v = self._speed_of(edge.field)
-            if not edge.unforeseen or v is None:
+            if not edge.mispredicted or v is None:
                 continue
             for share in SPEEDS:
                 state = edge.base.copy()

@@ -142,12 +142,12 @@ class Reading:
         if len(seen) < 2 or not coordinate.angle or len(columns) < len(moving):
             return _place(seen, coordinate)
         speed = np.sum([seen[:, k] * c.velocity_scale for k, c in zip(columns, moving, strict=True)], axis=0)
-        foreseen = self.dt * (speed[1:] + speed[:-1]) / 2
-        if np.abs(foreseen).max() < 0.8 * np.pi:
+        predicted = self.dt * (speed[1:] + speed[:-1]) / 2
+        if np.abs(predicted).max() < 0.8 * np.pi:
             return _place(seen, coordinate)
         place = _place(seen, coordinate)
-        apart = (np.diff(place) - foreseen + np.pi) % (2 * np.pi) - np.pi
-        return place[0] + np.concatenate([[0.0], np.cumsum(foreseen + apart)])
+        apart = (np.diff(place) - predicted + np.pi) % (2 * np.pi) - np.pi
+        return place[0] + np.concatenate([[0.0], np.cumsum(predicted + apart)])
 
     def _parameter_values(
         self, seen: Float[np.ndarray, "T O"], places: Sequence[np.ndarray], speeds: Sequence[np.ndarray]

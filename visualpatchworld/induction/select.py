@@ -166,7 +166,7 @@ def select(
     )
     judged = tuple(probe for probe in probes if probe.tests)
     candidates: list[FormCandidate] = []
-    hints: list[Mapping[str, float | int]] = []
+    warm_starts: list[Mapping[str, float | int]] = []
     # What simple forms make of the constants they share is a start for the richer ones.
     for sketch in sorted(family.forms(), key=lambda form: len(form.constants)):
         progress(sketch.name)
@@ -174,16 +174,16 @@ def select(
         if reason:
             candidates.append(FormCandidate(sketch, len(sketch.constants), 0, None, (), reason))
             continue
-        candidates.append(_try(sketch, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy))
-        hints = [best.fit.values for best in Evidence((), (), tuple(candidates), tolerances).ranked[:2] if best.fit is not None]
+        candidates.append(_try(sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, noisy=noisy))
+        warm_starts = [best.fit.values for best in Evidence((), (), tuple(candidates), tolerances).ranked[:2] if best.fit is not None]
     # A simpler form that differs in one choice may have stopped short of the winner's valley, or have been set aside because of what forms
     # without the winner's other choices made of the data: let it start from there before it is refuted.
     winner = Evidence(judged, recordings, tuple(candidates), tolerances).winner
     for i, rival in enumerate(candidates):
         if winner.fit is not None and _deserves_another_try(rival, winner):
             progress(f"{rival.sketch.name} again")
-            hints = [winner.fit.values]
-            again = _try(rival.sketch, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy)
+            warm_starts = [winner.fit.values]
+            again = _try(rival.sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, noisy=noisy)
             candidates[i] = max(rival, again, key=lambda candidate: candidate.explained)
     return Evidence(judged, recordings, tuple(candidates), tolerances)
 
@@ -225,12 +225,12 @@ def _try(
     quantities: Mapping[str, Quantity],
     tolerances: Mapping[str, float],
     rng: np.random.Generator,
-    hints: Sequence[Mapping[str, float | int]],
+    warm_starts: Sequence[Mapping[str, float | int]],
     *,
     noisy: bool,
 ) -> FormCandidate:
     constants, program = sketch.constants, unfitted(sketch)
-    found = fit(program, constants, windows, windows, state_space, rng, quick_search_over(windows.horizon), hints, noisy=noisy)
+    found = fit(program, constants, windows, windows, state_space, rng, quick_search_over(windows.horizon), warm_starts, noisy=noisy)
     predicted = predict(emit(sketch, found.values, found.errors), windows)
     verdicts = []
     for i, probe in enumerate(probes):

@@ -67,7 +67,7 @@ def cut_windows(trajectories: Sequence[Trajectory], horizon: int, count: int, rn
     """`count` windows drawn without replacement from all that the trajectories hold (all of them when there are fewer)."""
     places = [(trajectory, t) for trajectory in trajectories for t in range(len(trajectory.actions) - horizon + 1)]
     if not places:
-        raise BadTrace(f"No episode has {horizon} steps, which is how far a program is to foresee here; collect longer ones.")
+        raise BadTrace(f"No episode has {horizon} steps, which is how far a program is to predict here; collect longer ones.")
     if len(places) > count:
         places = [places[i] for i in np.sort(rng.choice(len(places), count, replace=False))]
     return _windows(places, horizon)
@@ -121,7 +121,7 @@ ErrorTable = dict[str, dict[int, dict[str, float]]]
 
 
 def predict(program: Program, windows: Windows) -> np.ndarray:
-    """The states the program foresees for these windows, in double precision."""
+    """The states the program predicts for these windows, in double precision."""
     with jax.enable_x64(True):
         dynamics = program.bind("jax")
         rolled = jax.jit(jax.vmap(lambda start, actions: rollout(dynamics, start, actions)))
@@ -132,11 +132,11 @@ def errors_by_horizon(
     program: Program, trajectories: Sequence[Trajectory], domain: Domain, rng: np.random.Generator, horizon: int | None = None
 ) -> ErrorTable:
     """The errors of a program that is run here."""
-    return errors_foreseen(partial(predict, program), trajectories, domain, rng, horizon)
+    return prediction_errors(partial(predict, program), trajectories, domain, rng, horizon)
 
 
-def errors_foreseen(
-    foresee: Callable[[Windows], np.ndarray],
+def prediction_errors(
+    predictor: Callable[[Windows], np.ndarray],
     trajectories: Sequence[Trajectory],
     domain: Domain,
     rng: np.random.Generator,
@@ -145,7 +145,7 @@ def errors_foreseen(
     """Mean, median and 90th percentile of every quantity, over windows drawn from them; what is not finite counts as infinite."""
     longest = horizon or domain.horizon
     windows = cut_windows(trajectories, longest, NUM_WINDOWS, rng)
-    predicted = foresee(windows)
+    predicted = predictor(windows)
     table: ErrorTable = {}
     for name, quantity in domain.error_metrics.items():
         errors = quantity(predicted, windows.truths)
@@ -235,7 +235,7 @@ def last_observations(
     actions: Float[np.ndarray, "N H A"],
     before: tuple[Float[np.ndarray, "N L O"], Float[np.ndarray, "N L A"]] | None = None,
 ) -> Float[np.ndarray, "N O"]:
-    """What the program foresees to be observed after these actions, in double precision."""
+    """What the program predicts to be observed after these actions, in double precision."""
     with jax.enable_x64(True):
         world = imagine(program, dtype=np.float64)
 
