@@ -90,7 +90,7 @@ def test_an_end_may_ask_for_two_things_at_once(rng):
     assert "&" in found.function()
 
 
-def test_laws_are_told_to_hold_up_to_where_steps_go_otherwise(rng):
+def test_laws_are_said_to_hold_up_to_where_steps_go_otherwise(rng):
     edge = rng.uniform(1, 2)
     before = rng.normal(0, 1, (2000, 2))
     after = before + 0.01

@@ -94,7 +94,7 @@ class Chain:
 
     @cached_property
     def parts(self) -> list[list[int]]:
-        """Links that share constants; forces of each part are told from its motion up to a scale of its own."""
+        """Links that share constants; forces of each part follow from its motion up to a scale of its own."""
         group = list(range(len(self.topology)))
 
         def join(i: int, j: int) -> None:

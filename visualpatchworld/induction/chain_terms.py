@@ -154,7 +154,7 @@ class Trial:
 
 
 def drop(chain: Chain, trial: Trial) -> tuple[Chain, Settled, Trial]:
-    """The chain without terms that are not told from zero."""
+    """The chain without terms that cannot be distinguished from zero."""
     settled = trial.settle(chain)
     chain = trial.moved(chain, settled)
     needed: set[Term] = set()

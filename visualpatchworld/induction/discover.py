@@ -102,7 +102,7 @@ def discover(
 ) -> Discovery:
     """A program of the world from at most `budget` of its steps, or from its log (its first `episodes`), in about so many seconds.
 
-    Of a log it is asked whether inputs are held between its rows or on their way to the next one, unless they are told to be held.
+    Of a log it is asked whether inputs are held between its rows or on their way to the next one, unless they are given as held.
     """
     began, clock = time.perf_counter(), Clock.of(seconds - WRITING)
     rng = np.random.default_rng(seed)
@@ -176,7 +176,7 @@ def _at_length(found: Found, data, kept_aside: Sequence[Trajectory], world: Worl
         option = replace(found, reading=look.reading, draft=look.draft, verdict="valid-inside", why=why)
         errors = _errors_at_length(option, kept_aside, longest)
         if _mean_error(errors) < error:
-            best, error = replace(option, why=f"{why}; {_told(errors)}"), _mean_error(errors)
+            best, error = replace(option, why=f"{why}; {_errors_text(errors)}"), _mean_error(errors)
     return best
 
 
@@ -184,7 +184,7 @@ def _mean_error(errors: Mapping[int, float]) -> float:
     return float(np.exp(np.mean(np.log(np.array(list(errors.values())) + 1e-12))))
 
 
-def _told(errors: Mapping[int, float]) -> str:
+def _errors_text(errors: Mapping[int, float]) -> str:
     """How far simulations from seen states go wrong, and whether they run away."""
     parts = " and ".join(f"{error:.2g} of its spread after {steps} steps" for steps, error in errors.items())
     (_, near), (last, far) = min(errors.items()), max(errors.items())

@@ -12,7 +12,7 @@ from visualpatchworld.induction.motion import Number
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.transitions import Transitions, chain_heights, goal_differences, lengths, state_atoms
 
-FEW = 5  # events: a rule that rests on fewer is told as unsure
+FEW = 5  # events: a rule that rests on fewer is said to be unsure
 MOST_RULES = 4
 BLUR = 0.01  # of the spread: how far short of a threshold a few events may lie
 FEW_BLURRED = 0.05  # of a rule's events
@@ -56,9 +56,9 @@ class Ends:
         if not self.events:
             return "no end was ever seen"
         if self.unexplained:
-            return f"{self.unexplained} of {self.events} ends are not told from other steps by any threshold"
+            return f"{self.unexplained} of {self.events} ends are not separated from other steps by any threshold"
         few = f"; only {self.events} ends were seen" if self.events < FEW else ""
-        return f"all {self.events} ends are told from all other steps{few}"
+        return f"all {self.events} ends are separated from all other steps{few}"
 
     def numbers(self) -> tuple[Number, ...]:
         """The thresholds as constants of a program, each with its bracket."""

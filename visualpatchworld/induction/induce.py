@@ -39,8 +39,8 @@ from visualpatchworld.trace.episode import Episode
 from visualpatchworld.world.trajectory import Trajectory
 
 VALIDATION_SHARE = 0.2
-NO_ERRORS: Mapping[str, float] = MappingProxyType({})  # of states that are told, not read
-SIGMAS = 4.0  # a start that was read a little wrong strays further: so many reading errors are allowed for
+NO_ERRORS: Mapping[str, float] = MappingProxyType({})  # of states that are given, not read
+SIGMAS = 4.0  # a start that was read a little wrong leads to larger errors: so many reading errors are allowed for
 NUM_WINDOWS = 96  # of the planner's horizon, for training and as many for validation
 
 Progress = Callable[[str], None]

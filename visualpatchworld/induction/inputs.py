@@ -172,7 +172,7 @@ class Between(NamedTuple):
 
 
 def input_between(trajectories: Sequence[Trajectory]) -> Between:
-    """Whether the input of the next row acts already before it, told by a regression of every field's change.
+    """Whether the input of the next row acts already before it, judged by a regression of every field's change.
 
     What a controller made of the next observation also tells of it; but it does so with a weight that no input on its way has: the next
     input acts the same way as the one before, and not much more.

@@ -31,7 +31,7 @@ QUIET, QUIET_SPREAD = 0.25, 0.3186  # this part of normal errors is below so man
 def contacts(
     reading: Reading, rows: Rows, given: Float[np.ndarray, "N S"], off: Float[np.ndarray, "N S"], tolerance: Float[np.ndarray, " S"]
 ) -> list[Limit]:
-    """Limits that drive two bodies apart when they are near and closing in; bodies are told by pushes that are opposite."""
+    """Limits that drive two bodies apart when they are near and closing in; bodies are found by pushes that are opposite."""
     moving = [c for c in reading.coordinates if c.velocity is not None and not c.angle]
     column = {name: k for k, name in enumerate(rows.names)}
     partners = []

@@ -77,7 +77,7 @@ def search_over(horizon: int, *, draw_every_option: bool = True) -> FitStages:
 
 WORST = 1e3  # the residual of a rollout that is not finite: far worse than predicting no motion, which has about 1
 FLOOR = 1e-9  # residuals smaller than this are rounding
-# Trials are not told apart below this. Otherwise one that gets the easy fields right to the last bit and the hard ones wrong beats one that
+# Trials are not ranked below this. Otherwise one that gets the easy fields right to the last bit and the hard ones wrong beats one that
 # gets all of them right to four digits.
 EXACT = 1e-5
 SHARPEST = 1e-4  # of the typical motion: no field is taken to be read better than that

@@ -21,7 +21,7 @@ from visualpatchworld.induction.shooting import refine_noisy
 from visualpatchworld.induction.stops import STICKING, sticking
 from visualpatchworld.induction.terms import Rows, joined
 
-FEW = 300  # steps that integrators are told apart by
+FEW = 300  # steps that integrators are compared by
 SHORT = 5  # steps of the stretches that constants are refined on
 WINDOW = 20  # steps of a window of multiple shooting
 ENOUGH_SHOTS = 20  # windows without events that tell constants well
@@ -87,7 +87,7 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, clo
         trial = assemble(timed, stuck[0], integrator=integrator, substeps=substeps, limits=stuck[1])
         missed = unexplained(trial, data.rows, data.noise)
         if missed.bits < unexplained(fitted, data.rows, data.noise, missed.tolerance).bits:
-            # Beside steps that the plain friction missed, nothing told whether its constants are short numbers.
+            # Beside steps that the plain friction missed, nothing showed whether its constants are short numbers.
             trial = _refined(trial, data, False, clock)
             trial = trial if data.noisy else _shortened(trial, data)
             tuned, held = _with_constants(stuck[0], trial), tuple(_limit_with_constants(limit, trial) for limit in stuck[1])
@@ -232,7 +232,7 @@ def _steps(reading: Reading, integrator: Integrator, substeps: int) -> list[floa
 
 
 def _refined(draft: Draft, data: Experience, exact: bool, clock: Clock) -> Draft:
-    """Constants refined on single steps first, where event rows are told apart, and then on short stretches without events."""
+    """Constants refined on single steps first, where event rows are set apart, and then on short stretches without events."""
     try:
         return _fitted(draft, data, exact, clock)
     except np.linalg.LinAlgError:  # slopes so unequal that they do not decompose: a law that runs away

@@ -225,7 +225,7 @@ def _versions(reading: Reading) -> list[Reading]:
 def _looks(reading: Reading, coupled: bool) -> list[tuple[Reading, int, bool]]:
     """Which readings are searched for sums, how deep, and whether only exact ones count."""
     if reading.weight is None and reading.integrator in ("unknown", "none") and not reading.hidden:
-        # Without a velocity nothing has told how the world integrates: in single steps, which is soon told, or smoothly.
+        # Without a velocity nothing has shown how the world integrates: in single steps, which soon shows, or smoothly.
         timed = reading.integrator == "unknown"
         single = replace(reading, integrator="explicit") if timed else reading
         smooth = replace(reading, integrator="unknown")
@@ -352,7 +352,7 @@ def _readable(options: list[Choice], most: int) -> list[Choice]:
 
 
 def _noise_of(response: Response, choice: Choice, samples: Samples, data: Experience) -> float:
-    """What noise of observations leaves of a response, told from what the choice leaves of it."""
+    """What noise of observations leaves of a response, estimated from what the choice leaves of it."""
     if choice.exact or not choice.terms:
         return 0.0
     full = np.stack([samples.column(term) for term in choice.terms], axis=-1)

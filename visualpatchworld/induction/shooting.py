@@ -62,7 +62,7 @@ def refine_noisy(
         """Half the sum of squares near zero, and straight far from it."""
         return float(np.sum(FAR**2 * (np.sqrt(1 + (residual / FAR) ** 2) - 1)))
 
-    # Types are told: a checker would follow each through all rounds of the loop.
+    # Types are given: a checker would follow each through all rounds of the loop.
     place: np.ndarray = values / unit
     now: np.ndarray = left(place, starts)
     schur: np.ndarray = np.eye(len(names))
@@ -117,8 +117,8 @@ def refine_noisy(
             now = left(place, starts)
             if done and (not improved or gain < 1e-5):
                 break
-    told = bool(names) and bool(np.isfinite(schur).all())
-    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(schur)), 0)) * unit if told else np.full(len(names), np.inf)
+    determined = bool(names) and bool(np.isfinite(schur).all())
+    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(schur)), 0)) * unit if determined else np.full(len(names), np.inf)
     constants = {name: float(f"{value:.12g}") for name, value in zip(names, place * unit, strict=True)}
     errors = {name: float(e) for name, e in zip(names, spread, strict=True)}
     return Shot(replace(draft, program=draft.program.edited(constants), stderr=errors), starts, np.where(seen, level, 0.0), cost(now))

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.induction.inputs import bends_of, bent
-from visualpatchworld.induction.pairing import Series, Told
+from visualpatchworld.induction.pairing import GivenRoles, Series
 from visualpatchworld.induction.reading import Coordinate, Derived, Names, Reading, Role
 from visualpatchworld.induction.regress import solve
 from visualpatchworld.world.trajectory import Trajectory
@@ -175,13 +175,18 @@ class Placed:
 
 
 def copies(
-    seen: Float[np.ndarray, "N O"], noise: Float[np.ndarray, " O"], live: Sequence[int], note: Note, told: Told, labels: Sequence[str]
+    seen: Float[np.ndarray, "N O"],
+    noise: Float[np.ndarray, " O"],
+    live: Sequence[int],
+    note: Note,
+    given: GivenRoles,
+    labels: Sequence[str],
 ) -> list[Derived]:
     """Columns that are one other column in another unit: the later one is derived."""
     derived = []
     for column in live[::-1]:
         for other in live:
-            if other >= column or told.get(column, ("derived", None))[0] != "derived":
+            if other >= column or given.get(column, ("derived", None))[0] != "derived":
                 break
             design = np.stack([seen[:, other], np.ones(len(seen))], axis=-1)
             factor, shift = solve(design, seen[:, column])
@@ -201,7 +206,7 @@ def place_unpaired(
     parameters: Sequence[int],
     noise: Float[np.ndarray, " O"],
     step: float,
-    told: Told,
+    given: GivenRoles,
     note: Note,
     names: Names,
 ) -> Placed:
@@ -210,7 +215,7 @@ def place_unpaired(
     evolving: list[Series] = []
     for series in unpaired:
         found: list[Expression | None] = [None]
-        if told.get(series.columns[0], ("", None))[0] in ("", "derived"):
+        if given.get(series.columns[0], ("", None))[0] in ("", "derived"):
             found = [derived_expression(trajectories, column, coordinates, parameters, noise, step) for column in series.columns]
         if any(expression is None for expression in found):
             evolving.append(series)
@@ -227,13 +232,15 @@ def place_unpaired(
                 note(column, "derived", None, f"follows from the other fields: {expression.shown}; {rest}")
             placed.derived.append(Derived(column, code))
     for series in evolving:
-        _place_evolving(trajectories, series, told, note, names, placed)
+        _place_evolving(trajectories, series, given, note, names, placed)
     return placed
 
 
-def _place_evolving(trajectories: Sequence[Trajectory], series: Series, told: Told, note: Note, names: Names, placed: Placed) -> None:
+def _place_evolving(
+    trajectories: Sequence[Trajectory], series: Series, given: GivenRoles, note: Note, names: Names, placed: Placed
+) -> None:
     opened = _openness(trajectories, series)
-    forced = told.get(series.columns[0], ("", None))[0]
+    forced = given.get(series.columns[0], ("", None))[0]
     if len(series.columns) == 1 and forced == "" and opened.without > NOISE and opened.with_last > NOISE:
         note(series.columns[0], "noise", None, f"nothing seen before predicts it: {opened.without:.2f} of its spread stays open")
         return

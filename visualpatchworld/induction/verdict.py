@@ -20,7 +20,7 @@ FAIR = 0.05
 CONSISTENT = 1.5  # times the error that noise alone makes
 MOST_NOISE = 0.5  # of the spread of motion: what noise makes more of explains nothing, whatever makes it
 LEAST_ROWS_PER_TERM = 5
-LEAST_STEPS = 100  # that must follow each other before noise of the world can be told
+LEAST_STEPS = 100  # that must follow each other before noise of the world can be estimated
 ROUNDING = 1e-13  # of a field's size: less is arithmetic
 NOTHING = 1e-4  # of a field's motion in a step: less is no noise
 ALIKE = 0.12  # correlation, or part of the variance, from which something is left to find
@@ -134,7 +134,7 @@ def open_rows(best: Rival) -> Unexplained:
 
 
 def _where(missed: Unexplained, best: Rival) -> str:
-    """In which steps the program fails, told by the field whose range they fill least."""
+    """In which steps the program fails, named by the field whose range they fill least."""
     data = best.experience
     if missed.rows.sum() < 2:
         return ""
