@@ -13,12 +13,12 @@ from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.transitions import Transitions, chain_heights, goal_differences, lengths, state_atoms
 
 FEW = 5  # events: a rule that rests on fewer is said to be unsure
-MOST_RULES = 4
+MOST_RULES = 4  # of an end
 BLUR = 0.01  # of the spread: how far short of a threshold a few events may lie
 FEW_BLURRED = 0.05  # of a rule's events
 PLAIN_RULES = 2  # where more are needed, or these do not do, two thresholds that must both be crossed are tried
 LEAST_STEPS = 3  # mispredicted, beyond a threshold
-MOST_INSIDE = 6
+MOST_INSIDE = 6  # thresholds within which laws hold
 EXCEPTION = 4.0  # mispredicted steps for every one that goes as predicted, beyond a threshold
 
 

@@ -18,7 +18,7 @@ from visualpatchworld.induction.regress import robust_fit, solve
 from visualpatchworld.induction.stops import soft_stops
 from visualpatchworld.induction.terms import Rows
 
-LEAST_COLLISIONS = 3
+LEAST_COLLISIONS = 3  # steps that show two bodies meeting
 OPPOSITE = 0.98  # how closely two pushes must be opposite, as a correlation
 LEAST_ROWS = 2  # a limit owns at least so many
 LEAST_BITS = 4.0  # and lowers what is left by at least so much

@@ -15,8 +15,6 @@ from visualpatchworld.induction.regress import robust_fit, robust_spread
 from visualpatchworld.world.trajectory import Trajectory
 
 CIRCLE = 0.02  # a cosine and a sine leave at most this part of their squares' spread
-
-GivenRoles = Mapping[int, tuple[str, int | None]]  # by column: the role that a user gave it, and the column that it is of
 PAIR = 0.05  # a velocity leaves at most this part of its coordinate's motion
 DECIDED = 0.03  # how close the weight of an integrator must come to count as that integrator's
 JUMP = 8.0  # times the usual change of a velocity in a step
@@ -25,6 +23,8 @@ RESTING = 1e-6  # of a coordinate's typical motion: less in a step is rest
 LEAST_MOVING = 10  # steps with motion that show a velocity
 MOSTLY = 0.5  # of the steps: what moves in fewer is looked at in these alone
 SAME = 0.05  # how far apart two time steps may be that count as one
+
+GivenRoles = Mapping[int, tuple[str, int | None]]  # by column: the role that a user gave it, and the column that it is of
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,9 @@ NARROWER, NARROWINGS = 30.0, 6  # how often, and how much closer each time
 STARTS, ROUNDS, TRIES = 8, 40, 6  # of refining
 NUDGE = 1e-6
 NEAR = 1e-4  # how far a short number may be from the end that was fitted
+STICKING = "stick"  # the law's name
 
 Build = Callable[[Sequence[Limit]], Draft]
-STICKING = "stick"  # the law's name
 
 
 class _End(NamedTuple):

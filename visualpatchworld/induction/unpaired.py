@@ -16,7 +16,7 @@ from visualpatchworld.induction.reading import Coordinate, Derived, Names, Readi
 from visualpatchworld.induction.regress import solve
 from visualpatchworld.world.trajectory import Trajectory
 
-MOST_TERMS = 5
+MOST_TERMS = 5  # of a column that follows from others
 EXACT = 1e-5  # of the column's spread may be left
 NEAR = 5e-3  # the same for sums of few terms: an engine may compute a column at a slightly other moment
 NEAR_TERMS = 3
