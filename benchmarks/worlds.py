@@ -27,7 +27,7 @@ from rivals import NoSindy, as_world, last_of, network_ensemble, sparse_regressi
 from visualpatchworld.cli._verb import keep_compiled
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.discover import BUDGET, discover, summary
-from visualpatchworld.induction.replay import last_observations, window_errors, windows_of
+from visualpatchworld.induction.windows import last_observations, window_errors, windows_of
 from visualpatchworld.program.env import imagine
 from visualpatchworld.program.program import Program, read_program
 from visualpatchworld.world.collect import collect

@@ -87,7 +87,7 @@ def test_the_hand_comes_to_rest_above_the_table():
 
 def test_a_block_in_a_drop_probe_begins_between_the_fingers():
     for probe in FAMILY.probes(np.random.default_rng(3)):
-        if probe.asks == "release":
+        if probe.tests == "release":
             state, _ = CUBE.make().reset(options={"state": probe.start})
             assert state[5] > 0.5
 

@@ -113,8 +113,8 @@ def test_true_form_follows_its_world(name: str, vary: dict[str, object]):
 def test_each_axis_has_a_probe_that_refutes_its_other_value(world: str, axis: str, vary: dict[str, object]):
     other = {"limits": world.replace("wrist", "none"), "order": world.replace("second", "first")}[axis]
     everything = {**WORLDS[world], **vary}
-    asking = [run.asks == axis for run in FAMILY.probes(np.random.default_rng(1))]
-    assert (worst_errors(program(other, everything), probed(everything, seed=1))[asking] > REACHER.probe_tolerances["finger_m"]).all()
+    testing = [run.tests == axis for run in FAMILY.probes(np.random.default_rng(1))]
+    assert (worst_errors(program(other, everything), probed(everything, seed=1))[testing] > REACHER.probe_tolerances["finger_m"]).all()
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_space_shows_in_different_poses(true: str, other: str):
 
 def test_wrist_is_bent_beyond_every_limit_even_where_it_turns_slowly():
     windows = probed({**SLOW, "limits": "none"}, seed=2)
-    asking = [run.asks == "limits" for run in FAMILY.probes(np.random.default_rng(2))]
-    bends = np.abs(windows.truths[asking, :, 1]).max(axis=1)
+    testing = [run.tests == "limits" for run in FAMILY.probes(np.random.default_rng(2))]
+    bends = np.abs(windows.truths[testing, :, 1]).max(axis=1)
     assert (bends > np.pi).all()
 
 

@@ -30,10 +30,10 @@ def sibling(name: str, **vary: object) -> Domain:
     return replace(domain.of(constants), constants=constants)
 
 
-def rolled_errors(domain: Domain, program: Program, quantity: str, asks: str | None = None) -> np.ndarray:
+def rolled_errors(domain: Domain, program: Program, quantity: str, tests: str | None = None) -> np.ndarray:
     """The largest error of the program in each probe of its family (of those that ask for an axis), rolled out beside the engine."""
     dynamics, simulator, errors = program.bind("numpy"), domain.simulator(domain.constants), []
-    for probe in (probe for probe in domain.family().probes(np.random.default_rng(1)) if asks in (None, probe.asks)):
+    for probe in (probe for probe in domain.family().probes(np.random.default_rng(1)) if tests in (None, probe.tests)):
         seen, _ = simulator.reset(options={"state": probe.start})
         state, worst = dynamics.State(*seen), 0.0
         for action in probe.actions:

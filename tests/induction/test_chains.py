@@ -10,9 +10,9 @@ from draws import SEED
 from visualpatchworld.induction.chains import ChainFit, fit_chains, propose_chains
 from visualpatchworld.induction.draft import cut, normalised_errors, predict
 from visualpatchworld.induction.lagrange import Term
+from visualpatchworld.induction.march import roll_columns
 from visualpatchworld.induction.motion import assemble
 from visualpatchworld.induction.reading import Coordinate, FieldRole, Integrator, Reading
-from visualpatchworld.induction.settle import roll_columns
 from visualpatchworld.laws import chain as laws
 from visualpatchworld.laws.limits import stop_links
 
@@ -220,7 +220,7 @@ def test_discrete_actions_without_order_are_a_table():
     assert error_of(best, reading, states[9:], actions[9:]) < 1e-6
 
 
-def test_implicit_damping_is_told_from_inertia_at_the_joints():
+def test_implicit_damping_is_distinguished_from_inertia_at_the_joints():
     rng = np.random.default_rng((SEED, 4))
     machine = drawn(rng, 2, gravity=False, damping=True, driven=(0, 1))
     places, speeds, actions = machine.run(rng, "semi-implicit")
@@ -243,8 +243,8 @@ def test_a_little_noise_leaves_the_form():
     assert error_of(best, reading, states[20:], actions[20:]) < 0.05
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_events_do_not_spoil_a_chain(told):
+@pytest.mark.parametrize("given", [True, False])
+def test_events_do_not_spoil_a_chain(given):
     rng = np.random.default_rng((SEED, 6))
     machine = drawn(rng, 2, driven=(0, 1))
     places, speeds, actions = machine.run(rng)
@@ -252,7 +252,7 @@ def test_events_do_not_spoil_a_chain(told):
     # Two episodes in one: from the last state of the first to the first of the second no law leads.
     joined = [np.concatenate(pair) for pair in zip(states[:5], states[5:10], strict=True)]
     acted = [np.concatenate([a, a[:1], b]) for a, b in zip(actions[:5], actions[5:10], strict=True)]
-    usable = [np.arange(121) != 60 for _ in joined] if told else None
+    usable = [np.arange(121) != 60 for _ in joined] if given else None
     best = fit_chains(reading, joined, acted, usable=usable)[0]
     assert best.chain.topology.relative
     assert_constants(machine, best, 0.01)

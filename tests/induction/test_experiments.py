@@ -9,9 +9,8 @@ import pytest
 from draws import SEED
 
 from visualpatchworld.induction.discover import discover
-from visualpatchworld.induction.ends import find_ends
+from visualpatchworld.induction.ends import find_ends, find_inside
 from visualpatchworld.induction.fields import read_fields
-from visualpatchworld.induction.inside import find_inside
 from visualpatchworld.induction.probe import find_places
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.transitions import Transitions
@@ -91,7 +90,7 @@ def test_an_end_may_ask_for_two_things_at_once(rng):
     assert "&" in found.function()
 
 
-def test_laws_are_told_to_hold_up_to_where_steps_go_otherwise(rng):
+def test_laws_are_said_to_hold_up_to_where_steps_go_otherwise(rng):
     edge = rng.uniform(1, 2)
     before = rng.normal(0, 1, (2000, 2))
     after = before + 0.01

@@ -1,4 +1,4 @@
-"""What the columns of an observation are is told from observations alone, and a user may correct it."""
+"""What the columns of an observation are is read from observations alone, and a user may correct it."""
 
 import numpy as np
 import pytest
@@ -20,12 +20,12 @@ def test_every_column_gets_its_role_and_a_reason():
 
 
 @pytest.mark.parametrize(("make", "found"), [(pendulum, ["cos", "sin", "velocity"]), (wrapped_pendulum, ["angle", "velocity"])])
-def test_angles_are_told(make, found):
+def test_angles_are_found(make, found):
     assert roles(make(np.random.default_rng(SEED)))[1] == found, f"seed {SEED}"
 
 
 @pytest.mark.parametrize(("make", "integrator"), [(viscous, "explicit"), (bounce, "semi-implicit"), (rk4_repeat, "unknown")])
-def test_integrator_is_told_by_one_number(make, integrator):
+def test_integrator_is_found_by_one_number(make, integrator):
     assert roles(make(np.random.default_rng(SEED)))[0].integrator == integrator, f"seed {SEED}"
 
 

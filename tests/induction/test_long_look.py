@@ -25,7 +25,7 @@ def swing(pull: float, dry: float, square: float, start: float, rows: int, dt: f
     return np.array(seen)
 
 
-def test_weak_losses_of_a_swing_are_told_apart():
+def test_weak_losses_of_a_swing_are_distinguished():
     rng = np.random.default_rng(8)  # few long windows: a draw in which the losses are close to a viscous one needs a longer log
     pull, dry, square = rng.uniform(20, 60), rng.uniform(0.1, 0.2), rng.uniform(0.003, 0.006)
     logs = []

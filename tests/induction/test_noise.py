@@ -78,7 +78,7 @@ def test_forms_are_found_under_noise():
         assert found.verdict == "explained", f"seed {SEED}: {found.why}"
 
 
-def test_hidden_velocities_are_told():
+def test_hidden_velocities_are_found():
     animal = hidden_velocity(np.random.default_rng(SEED))
     found = search_dynamics(animal.trajectories, animal.space)
     assert found.reading.hidden, f"seed {SEED}"
@@ -112,7 +112,7 @@ def test_a_clip_is_found_under_noise():
     assert found.verdict == "explained" and "clip" in {law for law, _ in found.draft.laws}, f"seed {SEED}: {found.why}"
 
 
-def test_noise_of_the_world_itself_is_told():
+def test_noise_of_the_world_itself_is_found():
     rng = np.random.default_rng(SEED)
     pull, gain = rng.uniform(4, 8), rng.uniform(1, 3)
 

@@ -10,7 +10,7 @@ from report.made_run import make_run
 from rich.console import Console
 
 from visualpatchworld.cli._verb import candidates_table
-from visualpatchworld.induction.select import Refutation, Verdict, refutation
+from visualpatchworld.induction.select import ProbeVerdict, Refutation, refutation
 from visualpatchworld.paper.induction_record import read_induction
 from visualpatchworld.report.sections import evidence_of
 
@@ -19,8 +19,8 @@ TOLERANCES = {"finger_m": 0.002, "joint_rad": 0.5}
 ERRORS = {"joint_rad": 0.6, "finger_m": 0.04, "speed_rad_s": 30.0}
 
 
-def verdict(probe: str, explained: bool, errors: dict[str, float]) -> Verdict:
-    return Verdict(probe, "order", errors, explained)
+def verdict(probe: str, explained: bool, errors: dict[str, float]) -> ProbeVerdict:
+    return ProbeVerdict(probe, "order", errors, explained)
 
 
 def test_the_first_probe_and_its_worst_judged_quantity():

@@ -1,4 +1,4 @@
-"""Rewards and ends are found as code from steps with random constants, and what has no rule is told as such."""
+"""Rewards and ends are found as code from steps with random constants, and what has no rule is said to have none."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_thresholds_are_bracketed(rng):
     assert any(low <= tilt <= high for low, high in values)
 
 
-def test_ends_without_a_rule_are_told(rng):
+def test_ends_without_a_rule_are_reported(rng):
     chance = rng.uniform(size=800) < 0.3
     assert find_ends(READING, made_steps(rng, ended=lambda x, t: chance)).unexplained > 0
 

@@ -10,7 +10,7 @@ from visualpatchworld.induction import select
 from visualpatchworld.induction.blackbox import BlackBox, black_box
 from visualpatchworld.induction.fit import Fit
 from visualpatchworld.induction.induce import choose_form, evidence_rows, induce, summary
-from visualpatchworld.induction.select import Candidate, Verdict, cannot_win
+from visualpatchworld.induction.select import FormCandidate, ProbeVerdict, cannot_win
 from visualpatchworld.induction.windows import trajectories_of
 from visualpatchworld.trace.episode import collect
 
@@ -76,7 +76,7 @@ def test_the_whole_method_recovers_the_toy(toy: Domain, box: BlackBox):
 def test_a_probe_that_asks_for_nothing_is_fitted_to_and_not_judged_by(toy: Domain, box: BlackBox):
     family, rng = toy.family(), np.random.default_rng(0)
     first, *others = family.probes(rng)
-    probes = (dataclasses.replace(first, asks=""), *others)
+    probes = (dataclasses.replace(first, tests=""), *others)
     evidence = select.select(box, family, probes, toy.scene.state_space, toy.error_metrics, toy.probe_tolerances, rng)
     assert len(evidence.recordings) == len(evidence.probes) + 1
     assert all(len(candidate.verdicts) in (0, len(evidence.probes)) for candidate in evidence.candidates)
@@ -88,16 +88,16 @@ def test_a_form_that_was_set_aside_too_early_gets_another_try(monkeypatch: pytes
     tworoom, right, rich = load_domain("tworoom"), "linear+border-and-wall", "nonlinear+border-and-wall"
     tried: list[tuple[str, list[str]]] = []
 
-    def scripted(sketch, windows, probes, state_space, quantities, tolerances, rng, hints, *, noisy):
-        tried.append((sketch.name, [hint["fitted"] for hint in hints]))
+    def scripted(sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, *, noisy):
+        tried.append((sketch.name, [warm_start["fitted"] for warm_start in warm_starts]))
         bends = sketch.choices["transport"] == "nonlinear"
         verdicts = [
-            Verdict(probe.name, probe.asks, {}, sketch.name in (right, rich) or (bends and probe.asks == "transport"))
+            ProbeVerdict(probe.name, probe.tests, {}, sketch.name in (right, rich) or (bends and probe.tests == "transport"))
             for probe in probes
-            if probe.asks
+            if probe.tests
         ]
         fitted = Fit(values={"fitted": sketch.name}, errors={}, validation_cost=0.0, trial_costs=(), not_finite=0)  # type: ignore[dict-item]
-        return Candidate(sketch, len(sketch.constants), 100, fitted, tuple(verdicts))
+        return FormCandidate(sketch, len(sketch.constants), 100, fitted, tuple(verdicts))
 
     monkeypatch.setattr(select, "_try", scripted)
     evidence = choose_form(tworoom, black_box(tworoom, tworoom.constants), np.random.default_rng(0))
@@ -118,9 +118,9 @@ def test_a_choice_is_given_up_only_for_a_rival_that_is_otherwise_alike(passes: s
     """With a wrong hand every block fails, which says nothing of the block."""
     cube = load_domain("cube")
     family = cube.family()
-    judged = [probe for probe in family.probes(np.random.default_rng(0)) if probe.asks]
+    judged = [probe for probe in family.probes(np.random.default_rng(0)) if probe.tests]
     tried = []
     for name in ("free+direct+floats", "coupled+direct+floats", "gripped+direct+floats", "coupled+lagged+floats"):
-        verdicts = tuple(Verdict(probe.name, probe.asks, {}, name == passes and probe.asks == "object") for probe in judged)
-        tried.append(Candidate(family.named(name), 10, 100, None, verdicts))
+        verdicts = tuple(ProbeVerdict(probe.name, probe.tests, {}, name == passes and probe.tests == "object") for probe in judged)
+        tried.append(FormCandidate(family.named(name), 10, 100, None, verdicts))
     assert bool(cannot_win(family.named("gripped+lagged+falls"), tried, judged)) == set_aside

@@ -30,7 +30,7 @@ NEAR = 0.05
 
 
 class Prior(NamedTuple):
-    """What a learner is told of a constant: a logarithmic prior has its middle at the geometric mean, a choice among a few has none."""
+    """What a learner is given of a constant: a logarithmic prior has its middle at the geometric mean, a choice among a few has none."""
 
     name: str
     unit: str

@@ -107,5 +107,5 @@ def test_probes_repeat_under_seed_and_ask_for_every_axis(domain: Domain):
     first, again, other = (family.probes(np.random.default_rng(seed)) for seed in (0, 0, 1))
     assert all((a.start == b.start).all() and (a.actions == b.actions).all() for a, b in zip(first, again, strict=True))
     assert any((a.start != b.start).any() or (a.actions != b.actions).any() for a, b in zip(first, other, strict=True))
-    assert {probe.asks for probe in first} - {""} == {axis for axis, values in family.axes.items() if len(values) > 1}
+    assert {probe.tests for probe in first} - {""} == {axis for axis, values in family.axes.items() if len(values) > 1}
     assert len({probe.actions.shape for probe in first}) == 1

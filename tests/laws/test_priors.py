@@ -14,7 +14,7 @@ STEP_S = {"cube": 0.05, "pusht": 0.1, "reacher": 0.04, "slider": 0.1}
 
 
 def priors_of(domain: Domain) -> list[Prior]:
-    """What the learner is told of the constants of a domain's laws."""
+    """What the learner is given of the constants of a domain's laws."""
     found = declared_constants(domain)
     return [Prior(name, constant.unit, constant.low, constant.high, constant.kind) for name, constant in found.items()]
 

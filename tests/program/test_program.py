@@ -13,7 +13,7 @@ from toy_program import RIGHT
 from visualpatchworld.domain import Domain
 from visualpatchworld.laws.constant import Constant
 from visualpatchworld.program.program import BadProgram, Program, load_program
-from visualpatchworld.program.rollout import guided_rollout, rollout
+from visualpatchworld.program.rollout import rollout, teacher_forced_rollout
 from visualpatchworld.program.source import emit, unfitted
 
 
@@ -40,7 +40,7 @@ def test_every_form_becomes_a_program_that_keeps_the_contract(domain: Domain):
     for form in (*family.forms(), *family.extra):
         program = emitted(domain, form.name)
         program.check(domain.scene.state_space, domain.layout.action.width)
-        assert len(program.text.splitlines()) <= 170
+        assert len(program.text.splitlines()) <= 162
         assert max(map(len, program.text.splitlines())) <= 250
 
 
@@ -95,15 +95,15 @@ def test_edited_constants_change_what_it_foresees(program: Program):
         program.edited({"DRUG": 1.0})
 
 
-def test_a_guided_rollout_goes_on_from_what_was_seen(program: Program):
+def test_a_teacher_forced_rollout_goes_on_from_what_was_seen(program: Program):
     dynamics = program.bind("jax")
     state, actions = jnp.array([0.0, 1.0]), jnp.zeros((4, 1))
     seen = jnp.tile(jnp.array([5.0, 1.0]), (4, 1))
-    look = jnp.array([False, True, False, False])
-    guided = guided_rollout(dynamics, state, actions, seen, look)
+    resync = jnp.array([False, True, False, False])
+    forced = teacher_forced_rollout(dynamics, state, actions, seen, resync)
     free = rollout(dynamics, state, actions)
-    np.testing.assert_allclose(guided[:2], free[:2], rtol=1e-6)
-    np.testing.assert_allclose(guided[2:], rollout(dynamics, seen[1], actions[2:]), rtol=1e-6)
+    np.testing.assert_allclose(forced[:2], free[:2], rtol=1e-6)
+    np.testing.assert_allclose(forced[2:], rollout(dynamics, seen[1], actions[2:]), rtol=1e-6)
 
 
 LOOP = """

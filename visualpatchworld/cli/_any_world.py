@@ -144,7 +144,7 @@ def rollout(program: Path, world: World, horizon: int, last: int | None, as_json
     """Roll a program out along a log, and measure its error by horizon in units of each field's spread of change."""
     import numpy as np
 
-    from visualpatchworld.induction.replay import replay_errors
+    from visualpatchworld.induction.windows import replay_errors
     from visualpatchworld.program.program import Program, read_program
     from visualpatchworld.world.collect import collect
     from visualpatchworld.world.log import LogWorld

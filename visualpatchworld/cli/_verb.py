@@ -203,11 +203,11 @@ def candidates_table(rows: Sequence[Mapping[str, Any]], tolerances: Mapping[str,
 
 
 def _why_not(row: Mapping[str, Any], tolerances: Mapping[str, float]) -> str:
-    from visualpatchworld.induction.select import Verdict, refutation
+    from visualpatchworld.induction.select import ProbeVerdict, refutation
 
     if row["set_aside"]:
         return f"set aside: {row['set_aside']}"
-    verdicts = [Verdict(**verdict) for verdict in row["verdicts"]]
+    verdicts = [ProbeVerdict(one["probe"], one["asks"], one["errors"], one["explained"]) for one in row["verdicts"]]
     return str(refutation(verdicts, tolerances) or "explains as much, but is less simple")
 
 

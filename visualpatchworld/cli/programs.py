@@ -58,7 +58,7 @@ def rollout(
     import numpy as np
 
     from visualpatchworld.cli import _any_world
-    from visualpatchworld.induction.windows import errors_foreseen, predict, trajectories_of
+    from visualpatchworld.induction.windows import predict, prediction_errors, trajectories_of
     from visualpatchworld.program.program import Program, load_program, read_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts
     from visualpatchworld.trace.read import read_traces
@@ -84,7 +84,7 @@ def rollout(
             if rollouts is None
             else lambda windows: rollouts.each(windows.starts, windows.actions)
         )
-        errors = errors_foreseen(ask, recordings, world, np.random.default_rng(seed), horizon)
+        errors = prediction_errors(ask, recordings, world, np.random.default_rng(seed), horizon)
     result = {"domain": world.name, "program": str(program), "program_hash": model.hash, "traces": str(traces), "rollout_error": errors}
     stopped = "" if rollouts is None or not rollouts.stops else f"The program was stopped {stops_line(rollouts.told())}"
     if rollouts is not None:

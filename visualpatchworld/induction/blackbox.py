@@ -16,7 +16,7 @@ from visualpatchworld.simulator import Constants
 from visualpatchworld.world.trajectory import Trajectory
 
 
-def states_told(observations: Sequence[np.ndarray], probe: Probe) -> Float[np.ndarray, "T+1 S"]:
+def states_given(observations: Sequence[np.ndarray], probe: Probe) -> Float[np.ndarray, "T+1 S"]:
     """What is observed are the states themselves."""
     return np.stack(observations)
 
@@ -28,7 +28,7 @@ class BlackBox:
     reset: Callable[[Float[np.ndarray, " S"]], np.ndarray]  # to a chosen state; what is then observed
     step: Callable[[Float[np.ndarray, " A"]], np.ndarray]  # what is observed afterwards
     look: Callable[[], SceneGraph]
-    read: Callable[[Sequence[np.ndarray], Probe], Float[np.ndarray, "T+1 S"]] = states_told  # an experiment's observations as states
+    read: Callable[[Sequence[np.ndarray], Probe], Float[np.ndarray, "T+1 S"]] = states_given  # an experiment's observations as states
 
     def run(self, probe: Probe) -> Trajectory:
         """Carry out an experiment."""

@@ -1,4 +1,4 @@
-"""A chain: a topology with the lumped constants that it needs."""
+"""A chain: a topology with the lumped constants that it needs, what its actuators get, and how a regression becomes one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,48 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.induction.chain_inputs import Input
-from visualpatchworld.induction.lagrange import Term
+from visualpatchworld.induction.lagrange import Regression, Term
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.topology import Topology
+
+MOST_VALUES = 6  # of a whole-numbered column that is read as a table
+
+
+@dataclass(frozen=True)
+class Input:
+    """A column of the action, less what counts as no action, or whether it has one value."""
+
+    column: int
+    value: int | None = None
+    centre: float = 0.0
+    whole: bool = False  # whether the column holds whole numbers only, as discrete actions do
+
+    def of(self, actions: Float[np.ndarray, "N A"]) -> Float[np.ndarray, " N"]:
+        column = actions[:, self.column]
+        return column - self.centre if self.value is None else (column == self.value).astype(float)
+
+    @property
+    def text(self) -> str:
+        """As a program computes it."""
+        if self.value is not None:
+            return f"(action[{self.column}] == {self.value})"
+        return f"(action[{self.column}] - {self.centre:g})" if self.centre else f"action[{self.column}]"
+
+
+def plain_inputs(actions: Sequence[Float[np.ndarray, "T A"]]) -> tuple[Input, ...]:
+    """Every column as it is."""
+    acted = np.concatenate(actions)
+    return tuple(Input(m, whole=bool(np.all(column == np.round(column)))) for m, column in enumerate(acted.T))
+
+
+def table_inputs(actions: Sequence[Float[np.ndarray, "T A"]]) -> tuple[Input, ...] | None:
+    """Columns of few whole values as a table, one input a value; None where there is no such column."""
+    found: list[Input] = []
+    for plain in plain_inputs(actions):
+        values = np.unique(np.concatenate([acted[:, plain.column] for acted in actions]))
+        tabled = plain.whole and 3 <= len(values) <= MOST_VALUES
+        found += [Input(plain.column, int(value), whole=True) for value in values] if tabled else [plain]
+    return tuple(found) if any(given.value is not None for given in found) else None
 
 
 @dataclass(frozen=True)
@@ -56,7 +94,7 @@ class Chain:
 
     @cached_property
     def parts(self) -> list[list[int]]:
-        """Links that share constants; forces of each part are told from its motion up to a scale of its own."""
+        """Links that share constants; forces of each part follow from its motion up to a scale of its own."""
         group = list(range(len(self.topology)))
 
         def join(i: int, j: int) -> None:
@@ -98,3 +136,69 @@ def constant_names(chain: Chain, reading: Reading) -> dict[Term, str]:
 def moving_coordinates(reading: Reading) -> list[Coordinate]:
     """The coordinates that have a velocity: the links of a chain."""
     return [coordinate for coordinate in reading.coordinates if coordinate.velocity is not None]
+
+
+def chain_of(regression: Regression, mixing: Float[np.ndarray, "Q Q"], inputs: Sequence[Input]) -> Chain:
+    """The chain that a regression stands for."""
+    values, topology = regression.values, regression.topology
+    zeros, free = _zeros(topology, values)
+    near = [round(zero / (np.pi / 2)) * np.pi / 2 if i in free else zero for i, zero in enumerate(zeros)]
+    found: dict[Term, float] = {}
+    for term, value in values.items():
+        if term.kind in ("coupling", "cross coupling"):
+            i, j = term.link, term.other
+            amount = complex(values.get(Term("coupling", i, j), 0.0), values.get(Term("cross coupling", i, j), 0.0))
+            found[Term("coupling", i, j)] = (amount * np.exp(1j * (zeros[i] - zeros[j]))).real
+        elif term.kind in ("pull", "cross pull"):
+            amount = complex(values.get(Term("pull", term.link), 0.0), values.get(Term("cross pull", term.link), 0.0))
+            found[Term("pull", term.link)] = (amount * np.exp(1j * zeros[term.link])).real
+        else:
+            found[term] = value
+    found |= {Term("zero", link): zeros[link] for link in free}
+    given = list(inputs)
+    for term, gain in values.items():
+        bias = Term("bias", term.link)
+        if term.kind == "gain" and given[term.other].whole and given[term.other].value is None and bias in found:
+            centre = -found[bias] / gain
+            if abs(2 * centre - round(2 * centre)) < 0.1:
+                given[term.other] = replace(given[term.other], centre=round(2 * centre) / 2)
+                del found[bias]
+    chain = Chain(topology, found, tuple(near), mixing, tuple(given))
+    return chain.with_values(chain.values)
+
+
+def _zeros(topology: Topology, values: Mapping[Term, float]) -> tuple[list[float], list[int]]:
+    """What to add to each link's angle so that crossed terms vanish: right angles where they do, and the links where they do not."""
+    size, ground = len(topology), len(topology)
+    edges: dict[tuple[int, int], complex] = {}
+    for term, value in values.items():
+        far = {"coupling": term.other, "cross coupling": term.other, "pull": ground, "cross pull": ground}.get(term.kind)
+        if far is not None:
+            edge = edges.get((term.link, far), 0j)
+            edges[term.link, far] = edge + (value * 1j if term.kind.startswith("cross") else value)
+    root = ground if any(far == ground for _, far in edges) else 0
+    turned: dict[int, float] = {root: 0.0}
+    free: list[int] = []
+    rising = [ground, *range(size)]
+    while True:
+        reach = [
+            (abs(amount), near, far) for (near, far), amount in edges.items() if (near in turned) != (far in turned) and abs(amount) > 0
+        ]
+        if not reach:
+            missing = [i for i in rising if i not in turned]
+            if not missing:
+                break
+            turned[missing[0]] = 0.0
+            continue
+        _, near, far = max(reach)
+        phase = float(np.angle(edges[near, far]))  # of near minus far: adding angles of which the difference is its negative makes it real
+        link, angle = (near, turned[far] - phase) if far in turned else (far, turned[near] + phase)
+        angle = (angle + np.pi / 2) % np.pi - np.pi / 2
+        right = round(angle / (np.pi / 2)) * np.pi / 2
+        both = abs(edges[near, far].real) > 0 and abs(edges[near, far].imag) > 0
+        if both and abs(angle - right) > 1e-9:
+            free.append(link)
+            turned[link] = angle
+        else:
+            turned[link] = right if right > -np.pi / 4 else -right
+    return [turned[i] for i in range(size)], free

@@ -8,18 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.induction.chain import Chain, constant_names, moving_coordinates
-from visualpatchworld.induction.chain_inputs import Input, plain_inputs, table_inputs
-from visualpatchworld.induction.chain_rank import FINE, best_topologies, fine, rank, thin
-from visualpatchworld.induction.chain_start import chain_of
-from visualpatchworld.induction.chain_terms import Trial, add, drop, tie
+from visualpatchworld.induction.chain import Chain, Input, chain_of, constant_names, moving_coordinates, plain_inputs, table_inputs
+from visualpatchworld.induction.chain_terms import FINE, Trial, add, best_topologies, drop, fine, rank, thin, tie
 from visualpatchworld.induction.chain_text import chain_rates, describe
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Stretches, cut
 from visualpatchworld.induction.lagrange import Regression, Steps, Term, regress, tabulate
+from visualpatchworld.induction.march import ENOUGH, roll_columns
 from visualpatchworld.induction.motion import Rates, assemble
 from visualpatchworld.induction.reading import Integrator, Reading
-from visualpatchworld.induction.settle import ENOUGH, roll_columns
 
 MOST_LINKS = 5
 RANKED_WINDOWS = 300

@@ -12,14 +12,13 @@ import numpy as np
 
 from visualpatchworld import __version__
 from visualpatchworld.errors import BadTrace
-from visualpatchworld.induction.between import Between, input_between
 from visualpatchworld.induction.chains import propose_chains
 from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.draft import cut, normalised_errors
-from visualpatchworld.induction.ends import Ends, find_ends
+from visualpatchworld.induction.ends import Ends, Inside, find_ends
 from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
-from visualpatchworld.induction.inside import Inside
+from visualpatchworld.induction.inputs import Between, input_between
 from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.march import predicted
 from visualpatchworld.induction.motion import number_line, source_of
@@ -103,7 +102,7 @@ def discover(
 ) -> Discovery:
     """A program of the world from at most `budget` of its steps, or from its log (its first `episodes`), in about so many seconds.
 
-    Of a log it is asked whether inputs are held between its rows or on their way to the next one, unless they are told to be held.
+    Of a log it is asked whether inputs are held between its rows or on their way to the next one, unless they are given as held.
     """
     began, clock = time.perf_counter(), Clock.of(seconds - WRITING)
     rng = np.random.default_rng(seed)
@@ -177,7 +176,7 @@ def _at_length(found: Found, data, kept_aside: Sequence[Trajectory], world: Worl
         option = replace(found, reading=look.reading, draft=look.draft, verdict="valid-inside", why=why)
         errors = _errors_at_length(option, kept_aside, longest)
         if _mean_error(errors) < error:
-            best, error = replace(option, why=f"{why}; {_told(errors)}"), _mean_error(errors)
+            best, error = replace(option, why=f"{why}; {_errors_text(errors)}"), _mean_error(errors)
     return best
 
 
@@ -185,7 +184,7 @@ def _mean_error(errors: Mapping[int, float]) -> float:
     return float(np.exp(np.mean(np.log(np.array(list(errors.values())) + 1e-12))))
 
 
-def _told(errors: Mapping[int, float]) -> str:
+def _errors_text(errors: Mapping[int, float]) -> str:
     """How far simulations from seen states go wrong, and whether they run away."""
     parts = " and ".join(f"{error:.2g} of its spread after {steps} steps" for steps, error in errors.items())
     (_, near), (last, far) = min(errors.items()), max(errors.items())

@@ -1,4 +1,4 @@
-"""Ends: thresholds that tell the steps with which a world came to an end, or with which something happened, from all others."""
+"""Thresholds: where a world came to an end or something happened, and beyond which its laws do not hold."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.induction.atoms import chain_heights, goal_differences, lengths, state_atoms
 from visualpatchworld.induction.motion import Number
 from visualpatchworld.induction.reading import Reading
-from visualpatchworld.induction.transitions import Transitions
+from visualpatchworld.induction.transitions import Transitions, chain_heights, goal_differences, lengths, state_atoms
 
-FEW = 5  # events: a rule that rests on fewer is told as unsure
-MOST_RULES = 4
+FEW = 5  # events: a rule that rests on fewer is said to be unsure
+MOST_RULES = 4  # of an end
 BLUR = 0.01  # of the spread: how far short of a threshold a few events may lie
 FEW_BLURRED = 0.05  # of a rule's events
 PLAIN_RULES = 2  # where more are needed, or these do not do, two thresholds that must both be crossed are tried
+LEAST_STEPS = 3  # mispredicted, beyond a threshold
+MOST_INSIDE = 6  # thresholds within which laws hold
+EXCEPTION = 4.0  # mispredicted steps for every one that goes as predicted, beyond a threshold
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,9 @@ class Ends:
         if not self.events:
             return "no end was ever seen"
         if self.unexplained:
-            return f"{self.unexplained} of {self.events} ends are not told from other steps by any threshold"
+            return f"{self.unexplained} of {self.events} ends are not separated from other steps by any threshold"
         few = f"; only {self.events} ends were seen" if self.events < FEW else ""
-        return f"all {self.events} ends are told from all other steps{few}"
+        return f"all {self.events} ends are separated from all other steps{few}"
 
     def numbers(self) -> tuple[Number, ...]:
         """The thresholds as constants of a program, each with its bracket."""
@@ -206,3 +208,69 @@ def shortest_between(low: float, high: float) -> float:
         if (high - low) * scale >= 1e4:
             break
     return middle
+
+
+@dataclass(frozen=True)
+class Inside:
+    """The laws hold inside these thresholds, as far as was seen; beyond any of them they do not."""
+
+    thresholds: tuple[Threshold, ...] = ()
+
+    def numbers(self) -> tuple[Number, ...]:
+        """The thresholds as constants of a program."""
+        return tuple(
+            Number(f"INSIDE_{i + 1}", _inner(rule), doc="beyond it, steps were seen that these laws do not give", free=False)
+            for i, rule in enumerate(self.thresholds)
+        )
+
+    def function(self) -> str:
+        """The text of `valid(state)`."""
+        names = iter(number.name for number in self.numbers())
+        outside = tests(self.thresholds, lambda _: next(names))
+        doc = '    """Whether these laws were seen to hold in this state."""'
+        return "\n".join(["def valid(state):", doc, f"    return ~({outside})"])
+
+
+def find_inside(reading: Reading, steps: Transitions, mispredicted: Bool[np.ndarray, " N"]) -> Inside:
+    """The fewest thresholds on single fields beyond which nearly all steps, by where they begin or end, are mispredicted.
+
+    A few steps beyond may go as predicted: whatever comes back from there fast enough is not held up.
+    """
+    mispredicted, predicted = mispredicted & ~steps.ended, ~mispredicted & ~steps.ended
+    angles = {c.name for c in reading.coordinates if c.angle}
+    fields = [f"state.{c}" for k in reading.coordinates for c in (k.name, k.velocity) if c is not None and c not in angles]
+    options = [(f"np.abs({field})", True) for field in fields] + [(field, above) for field in fields for above in (True, False)]
+    outer = [_outer(steps, expression, above) for expression, above in options]
+    rules: list[Threshold] = []
+    left = mispredicted.copy()
+    while left.any() and len(rules) < MOST_INSIDE:
+        edges = [_edge(value, left, predicted) for value in outer]
+        best = max(range(len(options)), key=lambda i: edges[i][0])
+        gain, low, high = edges[best]
+        if gain < LEAST_STEPS:
+            break
+        expression, above = options[best]
+        rules.append(Threshold(expression, above, (low, high) if above else (-high, -low), int((left & (outer[best] > low)).sum())))
+        left &= outer[best] <= low
+    return Inside(tuple(rules))
+
+
+def _inner(rule: Threshold) -> float:
+    """The side of the bracket on which the laws were seen to hold."""
+    return rule.bracket[0] if rule.above else rule.bracket[1]
+
+
+def _outer(steps: Transitions, expression: str, above: bool) -> Float[np.ndarray, " N"]:
+    """How far out a step begins or ends, whichever is further."""
+    sides = [steps.value(text) * (1.0 if above else -1.0) for text in (expression, expression.replace("state.", "next_state."))]
+    return np.maximum(*sides)
+
+
+def _edge(outer: Float[np.ndarray, " N"], wanted: Bool[np.ndarray, " N"], other: Bool[np.ndarray, " N"]) -> tuple[float, float, float]:
+    """Where most of the wanted and few of the others lie beyond: how many more, and the values on either side of it."""
+    order = np.argsort(-outer[wanted | other], kind="stable")
+    value = outer[wanted | other][order]
+    count = np.cumsum(np.where(wanted[wanted | other][order], 1.0, -EXCEPTION))
+    count[:-1] = np.where(value[1:] < value[:-1], count[:-1], -np.inf)  # no threshold lies between equals
+    at = int(np.argmax(count))
+    return float(count[at]), float(value[at + 1]) if at + 1 < len(value) else -np.inf, float(value[at])

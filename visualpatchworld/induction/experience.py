@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.inputs import Delay
-from visualpatchworld.induction.noise import robust_spread, roundings
 from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.regress import robust_spread, roundings
 from visualpatchworld.induction.sums import Response, angle_columns, responses
 from visualpatchworld.induction.terms import Rows, rows_of
 from visualpatchworld.world.trajectory import Trajectory

@@ -9,12 +9,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.clock import Clock
-from visualpatchworld.induction.ends import Ends, find_ends, tests
+from visualpatchworld.induction.ends import Ends, Inside, find_ends, find_inside, tests
 from visualpatchworld.induction.experience import experience
-from visualpatchworld.induction.explore import MOST_STEPS, Extremes, acting, extreme_actions, pumping_policies
-from visualpatchworld.induction.inside import Inside, find_inside
 from visualpatchworld.induction.march import march
-from visualpatchworld.induction.probe import FEW_VALUES, Probe, find_places
+from visualpatchworld.induction.probe import FEW_VALUES, MOST_STEPS, Extremes, Probe, acting, extreme_actions, find_places, pumping_policies
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.reward import Reward, find_reward, holds
 from visualpatchworld.induction.rivals import with_limits
@@ -32,8 +30,8 @@ from visualpatchworld.world.world import World
 EVERY = 5  # one episode of so many is kept aside
 PROBE_SHARE = 0.5  # of the steps that are left, for looks at chosen states
 PUMP_SHARE = 0.3  # of those left then, for pumping energy; and half of the rest for extremes
-LEAST_OPEN = 2  # unforeseen steps that a limit is searched for
-MANY_OPEN = 0.02  # of the steps: more that stay unforeseen ask for another law
+LEAST_OPEN = 2  # mispredicted steps that a limit is searched for
+MANY_OPEN = 0.02  # of the steps: more that stay mispredicted ask for another law
 SECONDS_TO_SEARCH = 15.0
 SECONDS_TO_REHEARSE = 12.0
 SECONDS_TO_EXPLORE = 3.0
@@ -46,7 +44,7 @@ STEER = 0.1  # what going as far as ever is worth beside going on at all
 NO_REWARD = Reward("0.0", 0.0, "none")
 FEWEST = 10  # steps that are worth an episode
 
-Search = Callable[[Sequence[Trajectory]], Found]
+SearchAgain = Callable[[Sequence[Trajectory]], Found]
 Write = Callable[["Known"], Program]
 
 
@@ -73,7 +71,7 @@ class Experiments:
     def __init__(
         self,
         world: World,
-        search: Search,
+        search: SearchAgain,
         write: Write,
         *,
         budget: int,
@@ -103,9 +101,9 @@ class Experiments:
             self.progress("rehearsing the plan")
             program = self.write(known)
             played = rehearse(self.world, program, REHEARSER, self.seed + number, self.room, lambda: self.clock.over)
-            as_foreseen = foreseen(known, played)
+            as_predicted = went_as_predicted(known, played)
             known = self._learned(known, [played])
-            if as_foreseen:
+            if as_predicted:
                 break
         return known
 
@@ -163,7 +161,7 @@ class Experiments:
                 yield rehearse(self.world, program, REHEARSER, self.seed + (side > 0), self.room, lambda: self.clock.over)
 
     def _learned(self, known: Known, fresh: Sequence[Trajectory], aside: Sequence[Trajectory] = ()) -> Known:
-        """What is known after more was seen: limits anew where steps were unforeseen, another law where that does not do, and the rules."""
+        """What is known after more was seen: limits anew where steps were mispredicted, another law where limits do not do, and rules."""
         known = replace(known, data=(*known.data, *fresh), aside=(*known.aside, *aside))
         found = self._searched(known)
         return with_rules(replace(known, found=found), self.world, self.clock)
@@ -171,7 +169,7 @@ class Experiments:
     def _searched(self, known: Known) -> Found:
         found = known.found
         rows = _rows(known)
-        if len(rows.before) == 0 or unforeseen(found, rows).sum() < LEAST_OPEN:
+        if len(rows.before) == 0 or mispredicted(found, rows).sum() < LEAST_OPEN:
             return found
         best = found.evidence[0]
         data = experience(best.reading, [t for t in known.data if len(t) >= 2], found.memory)
@@ -182,12 +180,12 @@ class Experiments:
         evidence = (again, *found.evidence[1:])
         verdict, why = judge(evidence)
         option = replace(found, draft=again.draft, evidence=evidence, verdict=verdict, why=why)
-        if unforeseen(option, rows).sum() <= unforeseen(found, rows).sum():
+        if mispredicted(option, rows).sum() <= mispredicted(found, rows).sum():
             found = option
-        if unforeseen(found, rows).mean() > MANY_OPEN and self.clock.left > SECONDS_TO_SEARCH:
+        if mispredicted(found, rows).mean() > MANY_OPEN and self.clock.left > SECONDS_TO_SEARCH:
             self.progress("searching again with what was seen since")
             other = self.search(known.data)
-            if unforeseen(other, rows).sum() < unforeseen(found, rows).sum():
+            if mispredicted(other, rows).sum() < mispredicted(found, rows).sum():
                 found = other
         return found
 
@@ -210,19 +208,19 @@ def with_rules(known: Known, world: World, clock: Clock) -> Known:
         else find_reward(known.found.reading, world.action_space, steps, clock.at_least(LEAST_FOR_RULES))
     )
     alone = replace(known, data=(*known.data, *known.aside))
-    inside = find_inside(known.found.reading, steps, unforeseen(known.found, _rows(alone))) if _lawful(known.found) else Inside()
+    inside = find_inside(known.found.reading, steps, mispredicted(known.found, _rows(alone))) if _lawful(known.found) else Inside()
     return replace(known, reward=reward, ends=ends, inside=inside)
 
 
-def foreseen(known: Known, played: Trajectory) -> bool:
+def went_as_predicted(known: Known, played: Trajectory) -> bool:
     """Whether an episode went, paid and ended as the program says."""
     alone = replace(known, data=(played,), aside=(), looks=())
     steps = alone.steps
     crossed = steps.value(tests(known.ends.thresholds, lambda rule: repr(rule.value)).replace("state.", "next_state.")).astype(bool)
-    return not unforeseen(known.found, _rows(alone)).any() and holds(known.reward, steps) and bool((crossed == steps.ended).all())
+    return not mispredicted(known.found, _rows(alone)).any() and holds(known.reward, steps) and bool((crossed == steps.ended).all())
 
 
-def unforeseen(found: Found, rows: Rows) -> Bool[np.ndarray, " N"]:
+def mispredicted(found: Found, rows: Rows) -> Bool[np.ndarray, " N"]:
     """Steps that the program misses by far more than it missed most of those that it was found from."""
     given = march(found.draft.program, rows.before, rows.actions[:, None])[:, 0]
     off = np.where(np.isfinite(given), np.abs(rows.after - given), np.inf)

@@ -11,11 +11,20 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.induction.naming import Names
-from visualpatchworld.induction.noise import roundings
-from visualpatchworld.induction.pairing import Observed, Pair, relative_pairs, time_step, velocity_pairs
-from visualpatchworld.induction.reading import Coordinate, FieldRole, Reading, Role
-from visualpatchworld.induction.series import Series, Told, circles, on_circle, plain
+from visualpatchworld.induction.pairing import (
+    GivenRoles,
+    Observed,
+    Pair,
+    Series,
+    circles,
+    on_circle,
+    plain,
+    relative_pairs,
+    time_step,
+    velocity_pairs,
+)
+from visualpatchworld.induction.reading import Coordinate, FieldRole, Names, Reading, Role
+from visualpatchworld.induction.regress import roundings
 from visualpatchworld.induction.unpaired import Note, copies, note_coordinate, place_unpaired
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
@@ -34,9 +43,9 @@ def read_fields(
 ) -> Reading:
     """The reading of a world's observations; `corrections` are roles by field, such as `{"theta": "angle", "w": "velocity:theta"}`."""
     width = trajectories[0].observations.shape[1]
-    given = bool(names) and len(names or ()) == width
-    labels = list(names) if given and names else [f"x{i}" for i in range(width)]
-    told = _parsed(corrections or {}, labels)
+    named = bool(names) and len(names or ()) == width
+    labels = list(names) if named and names else [f"x{i}" for i in range(width)]
+    given = _parsed(corrections or {}, labels)
     seen = np.concatenate([trajectory.observations for trajectory in trajectories])
     noise = roundings(trajectories)
     roles: dict[int, FieldRole] = {}
@@ -44,18 +53,18 @@ def read_fields(
     def note(column: int, role: Role, of: str | None, evidence: str) -> None:
         roles[column] = FieldRole(labels[column], role, of, evidence)
 
-    parameters = _find_constants(trajectories, seen, noise, note, told)
+    parameters = _find_constants(trajectories, seen, noise, note, given)
     live = [i for i in range(width) if i not in roles and i not in parameters]
-    for column in [c for c in live if told.get(c, ("", None))[0] == "noise"]:
+    for column in [c for c in live if given.get(c, ("", None))[0] == "noise"]:
         note(column, "noise", None, "as corrected")
     live = [i for i in live if i not in roles]
-    round_ones = circles(seen, live, told)
+    round_ones = circles(seen, live, given)
     circular = {column for circle in round_ones for column in circle}
-    derived = copies(seen, noise, [i for i in live if i not in circular], note, told, labels)
+    derived = copies(seen, noise, [i for i in live if i not in circular], note, given, labels)
     straight = [i for i in live if i not in roles and i not in circular]
 
-    series = [*(on_circle(trajectories, circle) for circle in round_ones), *(plain(trajectories, i, told) for i in straight)]
-    observed = Observed(trajectories, straight, noise, told)
+    series = [*(on_circle(trajectories, circle) for circle in round_ones), *(plain(trajectories, i, given) for i in straight)]
+    observed = Observed(trajectories, straight, noise, given)
     pairs = velocity_pairs(observed, series, dt)
     for n, pair in enumerate(pairs):
         if pair.slope < 0 and len(series[pair.coordinate].columns) == 2:
@@ -70,12 +79,12 @@ def read_fields(
         found = f"dt = {step:.6g}{given_dt}, weight of the old velocity {weight:.3f}: {integrator}; rest {worst:.1g} of the motion"
 
     pairs, bases, series = relative_pairs(observed, series, pairs, step)
-    maker = Names(labels, given)
+    maker = Names(labels, named)
     coordinates = _paired(series, pairs, bases, step, labels, maker, note, found)
     used = {pair.coordinate for pair in pairs}
     speeds = {pair.column for pair in pairs}
     unpaired = [one for k, one in enumerate(series) if k not in used and not (len(one.columns) == 1 and one.columns[0] in speeds)]
-    placed = place_unpaired(trajectories, unpaired, coordinates, parameters, noise, step, told, note, maker)
+    placed = place_unpaired(trajectories, unpaired, coordinates, parameters, noise, step, given, note, maker)
     derived += placed.derived
     for column in parameters:
         note(column, "constant", "episode", "stays the same within an episode and differs between episodes")
@@ -135,7 +144,7 @@ def parse_corrections(text: str) -> dict[str, str]:
 
 
 def _parsed(corrections: Mapping[str, str], labels: Sequence[str]) -> dict[int, tuple[str, int | None]]:
-    told = {}
+    given = {}
     for name, text in corrections.items():
         role, _, of = text.partition(":")
         for field in (name, of) if of else (name,):
@@ -143,19 +152,19 @@ def _parsed(corrections: Mapping[str, str], labels: Sequence[str]) -> dict[int, 
                 raise BadField(f"There is no field '{field}'; there are {', '.join(labels)}.")
         if role not in get_args(Role):
             raise BadField(f"A field is one of {', '.join(get_args(Role))}, not '{role}'.")
-        told[labels.index(name)] = (role, labels.index(of) if of else None)
-    return told
+        given[labels.index(name)] = (role, labels.index(of) if of else None)
+    return given
 
 
 def _find_constants(
-    trajectories: Sequence[Trajectory], seen: Float[np.ndarray, "N O"], noise: Float[np.ndarray, " O"], note: Note, told: Told
+    trajectories: Sequence[Trajectory], seen: Float[np.ndarray, "N O"], noise: Float[np.ndarray, " O"], note: Note, given: GivenRoles
 ) -> list[int]:
     """Columns that never change get their role; those that change between episodes alone are returned."""
     parameters = []
     for column in range(seen.shape[1]):
         size = max(float(np.abs(seen[:, column]).max()), 1e-12)
         slack = max(1e-9 * size, 4 * noise[column])
-        if told.get(column, ("constant", None))[0] != "constant":
+        if given.get(column, ("constant", None))[0] != "constant":
             continue
         if np.ptp(seen[:, column]) <= slack:
             note(column, "constant", None, f"is {seen[0, column]:.6g} in all {len(seen)} rows")
@@ -165,7 +174,7 @@ def _find_constants(
 
 
 def as_it_is(reading: Reading) -> Reading:
-    """The reading with every column a coordinate of first order, for worlds in which no field could be told to evolve."""
+    """The reading with every column a coordinate of first order, for worlds in which no field could be seen to evolve."""
     maker = Names([f.name for f in reading.fields], True)
     every = tuple(Coordinate(maker.plain(column), (column,)) for column in range(len(reading.fields)))
     return replace(reading, coordinates=every, parameters=(), derived=(), dt=1.0, integrator="none", constants={}, weight=None)

@@ -12,9 +12,9 @@ from scipy.optimize import least_squares
 
 from visualpatchworld.induction.loss import (
     WORST,
+    FitStages,
     Loss,
     Model,
-    Search,
     Stage,
     Trial,
     Values,
@@ -22,8 +22,8 @@ from visualpatchworld.induction.loss import (
     motion_weights,
     place_of,
     root_mean_square,
-    sharpened,
     softness,
+    weights_by_precision,
 )
 from visualpatchworld.induction.windows import Windows
 from visualpatchworld.laws.constant import Constant
@@ -60,15 +60,15 @@ def fit(
     validation: Windows,
     state_space: StateSpace,
     rng: np.random.Generator,
-    search: Search,
-    hints: Sequence[Values] = (),
+    search: FitStages,
+    warm_starts: Sequence[Values] = (),
     progress: Callable[[str], None] = lambda _: None,
     *,
     noisy: bool = False,
 ) -> Fit:
     """The constants whose rollouts stay closest to the training windows; among the last trials the best on validation windows.
 
-    A hint is what another fit found for some of the constants: a start to try beside the draws from the priors. Where states were read
+    A warm start is what another fit found for some constants: a start to try beside the draws from the priors. Where states were read
     with errors (`noisy`), fields that turn out to be read well come to count more than those that are not.
     """
     with jax.enable_x64(True):
@@ -89,12 +89,12 @@ def fit(
                     break  # otherwise once more: what belonged to the other option may belong to yet another
             return trials
 
-        trials = _draw(model, few, search, hints, rng)
+        trials = _draw(model, few, search, warm_starts, rng)
         for stage in search.first:
             trials = refine(few, trials, stage)
         trials = with_every_option(trials)
         if noisy:
-            weights = sharpened(weights, many.residuals(min(trials, key=lambda trial: trial.cost), 1))
+            weights = weights_by_precision(weights, many.residuals(min(trials, key=lambda trial: trial.cost), 1))
             few, many, judge = (Loss(model, windows, weights, search.horizon) for windows in sets)
             trials = with_every_option([replace(trial, cost=log_cost(few.residuals(trial, 1))) for trial in trials])
         for stage in search.longer:
@@ -114,17 +114,17 @@ def _best(trials: Sequence[Trial], count: int) -> list[Trial]:
     return kept
 
 
-def _draw(model: Model, loss: Loss, search: Search, hints: Sequence[Values], rng: np.random.Generator) -> list[Trial]:
-    """The best draws from the priors for every set of options, and around every hint."""
-    hinted = [(hint, options) for hint in hints for options in model.option_sets if model.agrees(options, hint)]
-    unhinted = [({}, options) for options in model.option_sets if search.draw_every_option or not hints]
-    unhinted += [({}, options) for _, options in hinted if ({}, options) not in unhinted]
+def _draw(model: Model, loss: Loss, search: FitStages, warm_starts: Sequence[Values], rng: np.random.Generator) -> list[Trial]:
+    """The best draws from the priors for every set of options, and around every warm start."""
+    warm = [(warm_start, options) for warm_start in warm_starts for options in model.option_sets if model.agrees(options, warm_start)]
+    cold = [({}, options) for options in model.option_sets if search.draw_every_option or not warm_starts]
+    cold += [({}, options) for _, options in warm if ({}, options) not in cold]
     trials = []
-    for hint, options in unhinted + hinted:
+    for warm_start, options in cold + warm:
         places = rng.uniform(size=(search.draws, len(model.free)))
         for i, (name, constant) in enumerate(model.free.items()):
-            if name in hint:
-                places[:, i] = place_of(constant, hint[name])
+            if name in warm_start:
+                places[:, i] = place_of(constant, warm_start[name])
         costs = loss.costs(places, options)
         trials += [Trial(places[best], options, float(costs[best])) for best in np.argsort(costs)[: search.draws_kept]]
     return trials

@@ -39,8 +39,8 @@ from visualpatchworld.trace.episode import Episode
 from visualpatchworld.world.trajectory import Trajectory
 
 VALIDATION_SHARE = 0.2
-NO_ERRORS: Mapping[str, float] = MappingProxyType({})  # of states that are told, not read
-SIGMAS = 4.0  # a start that was read a little wrong strays further: so many reading errors are allowed for
+NO_ERRORS: Mapping[str, float] = MappingProxyType({})  # of states that are given, not read
+SIGMAS = 4.0  # a start that was read a little wrong leads to larger errors: so many reading errors are allowed for
 NUM_WINDOWS = 96  # of the planner's horizon, for training and as many for validation
 
 Progress = Callable[[str], None]
@@ -91,9 +91,9 @@ def induce(
     if sketch is None:
         evidence = choose_form(domain, box, rng, thorough=thorough, reading_errors=reading_errors, progress=progress)
         form = evidence.winner.sketch
-        hints = [evidence.winner.fit.values] if evidence.winner.fit else []
+        warm_starts = [evidence.winner.fit.values] if evidence.winner.fit else []
     else:
-        evidence, form, hints = None, domain.family(box.look().objects).named(sketch), []
+        evidence, form, warm_starts = None, domain.family(box.look().objects).named(sketch), []
 
     train, validation = split_trajectories(recordings, VALIDATION_SHARE, rng)
     # Experiments go where episodes do not: to the edge of a grip, say, which decides constants that nothing else does. They are taken from
@@ -108,8 +108,8 @@ def induce(
         cut_windows(validation, length, NUM_WINDOWS, rng),
         domain.scene.state_space,
         rng,
-        search_over(domain.horizon, draw_every_option=not hints),
-        hints,
+        search_over(domain.horizon, draw_every_option=not warm_starts),
+        warm_starts,
         lambda stage: progress(f"fit: {stage}"),
         noisy=bool(reading_errors),
     )
@@ -197,7 +197,7 @@ def evidence_rows(evidence: Evidence) -> list[dict[str, Any]]:
             "refuted_by": candidate.refuted_by,
             "set_aside": candidate.obstacle or None,
             "verdicts": [
-                {"probe": verdict.probe, "asks": verdict.asks, "explained": verdict.explained, "errors": dict(verdict.errors)}
+                {"probe": verdict.probe, "asks": verdict.tests, "explained": verdict.explained, "errors": dict(verdict.errors)}
                 for verdict in candidate.verdicts
             ],
         }

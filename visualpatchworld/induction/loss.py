@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 from visualpatchworld.induction.windows import Windows
 from visualpatchworld.laws.constant import Constant
 from visualpatchworld.program.program import Program
-from visualpatchworld.program.rollout import guided_rollout
+from visualpatchworld.program.rollout import teacher_forced_rollout
 from visualpatchworld.scene.state import StateSpace
 
 
@@ -33,7 +33,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Search:
+class FitStages:
     """How much is tried: draws from the priors, and the stages that the best of them go through.
 
     The stages before the longer ones see few windows and short rollouts, whose loss is nearly convex and leads into the right valley of
@@ -45,7 +45,7 @@ class Search:
     longer: tuple[Stage, ...]
     draws: int = 1024
     draws_kept: int = 1  # for every set of options
-    draw_every_option: bool = True  # otherwise only those options that the hints name
+    draw_every_option: bool = True  # otherwise only those options that the warm starts name
     exact: bool = True  # whether gradients go through the program; otherwise differences, which a form that is tried once compiles faster
 
     @property
@@ -54,7 +54,7 @@ class Search:
         return self.longer[-1].horizon
 
 
-def quick_search_over(horizon: int) -> Search:
+def quick_search_over(horizon: int) -> FitStages:
     """A search for a form that may be refuted: more starts, of which most are soon given up, and nothing that is slow to compile."""
     search = search_over(horizon)
     first = (
@@ -64,10 +64,10 @@ def quick_search_over(horizon: int) -> Search:
     return replace(search, first=first, every_option=replace(search.every_option, no_outlier=0.01), draws_kept=3, exact=False)
 
 
-def search_over(horizon: int, *, draw_every_option: bool = True) -> Search:
+def search_over(horizon: int, *, draw_every_option: bool = True) -> FitStages:
     """A search that ends with rollouts of this horizon."""
     middle = max(1, round(horizon**0.5))
-    return Search(
+    return FitStages(
         first=(Stage(horizon=1, trials=12, rounds=2, evaluations=30),),
         every_option=Stage(horizon=1, trials=12, rounds=2, evaluations=40),
         longer=(Stage(horizon=middle, trials=4, rounds=2, evaluations=30), Stage(horizon=horizon, trials=2, rounds=3, evaluations=30)),
@@ -77,7 +77,7 @@ def search_over(horizon: int, *, draw_every_option: bool = True) -> Search:
 
 WORST = 1e3  # the residual of a rollout that is not finite: far worse than predicting no motion, which has about 1
 FLOOR = 1e-9  # residuals smaller than this are rounding
-# Trials are not told apart below this. Otherwise one that gets the easy fields right to the last bit and the hard ones wrong beats one that
+# Trials are not ranked below this. Otherwise one that gets the easy fields right to the last bit and the hard ones wrong beats one that
 # gets all of them right to four digits.
 EXACT = 1e-5
 SHARPEST = 1e-4  # of the typical motion: no field is taken to be read better than that
@@ -112,35 +112,37 @@ class Model:
         self.compiled_jacobian = jax.jit(jax.jacfwd(self._residuals) if exact else self._differences, compiler_options=QUICK_COMPILE)
         self.compiled_costs = jax.jit(jax.vmap(self._cost, in_axes=(0, None, None, None, None)), compiler_options=QUICK_COMPILE)
 
-    def agrees(self, options: tuple[int, ...], hint: Values) -> bool:
-        """Whether these options are the ones the hint names."""
-        return all(hint.get(name, option) == option for name, option in zip(self.choices, options, strict=True))
+    def agrees(self, options: tuple[int, ...], warm_start: Values) -> bool:
+        """Whether these options are the ones the warm start names."""
+        return all(warm_start.get(name, option) == option for name, option in zip(self.choices, options, strict=True))
 
     def values(self, place: Any, options: tuple[int, ...]) -> dict[str, Any]:
         """The constants at a place of the unit box."""
         numbers = {name: value_at(constant, place[i]) for i, (name, constant) in enumerate(self.free.items())}
         return {**numbers, **dict(zip(self.choices, options, strict=True))}
 
-    def _residuals(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any) -> Float[Array, " R"]:
+    def _residuals(self, place: Float[Array, " C"], options: Any, resync: Bool[Array, " H"], data: Any) -> Float[Array, " R"]:
         """Differences of rollouts to the truth in units of the typical motion, angles the short way round."""
         dynamics = self._program.bind("jax", self.values(place, options))
         starts, actions, truths, weights = data
-        predicted = jax.vmap(lambda start, action, truth: guided_rollout(dynamics, start, action, truth, look))(starts, actions, truths)
+        predicted = jax.vmap(lambda start, action, truth: teacher_forced_rollout(dynamics, start, action, truth, resync))(
+            starts, actions, truths
+        )
         delta = predicted - truths
         turns = jnp.where(jnp.isinf(self._periods), 0.0, jnp.round(delta / self._periods))
         delta = (delta - jnp.where(turns == 0, 0.0, turns * self._periods)) * weights
         # A rollout that ends in a non-finite number is as bad as can be, never quietly good.
         return jnp.where(jnp.isfinite(delta), jnp.clip(delta, -WORST, WORST), WORST).ravel()
 
-    def _differences(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any) -> Float[Array, "R C"]:
+    def _differences(self, place: Float[Array, " C"], options: Any, resync: Bool[Array, " H"], data: Any) -> Float[Array, "R C"]:
         """The Jacobian of the residuals to half the digits, each constant moved towards the middle of its prior."""
         moves = jnp.where(place > 0.5, -DIFFERENCE, DIFFERENCE)
         places = place + jnp.concatenate([jnp.zeros((1, len(place))), jnp.diag(moves)])
-        here, *moved = jax.vmap(self._residuals, in_axes=(0, None, None, None))(places, options, look, data)
+        here, *moved = jax.vmap(self._residuals, in_axes=(0, None, None, None))(places, options, resync, data)
         return (jnp.stack(moved, axis=1) - here[:, None]) / moves
 
-    def _cost(self, place: Float[Array, " C"], options: Any, look: Bool[Array, " H"], data: Any, soft: Any) -> Float[Array, ""]:
-        residuals = self._residuals(place, options, look, data)
+    def _cost(self, place: Float[Array, " C"], options: Any, resync: Bool[Array, " H"], data: Any, soft: Any) -> Float[Array, ""]:
+        residuals = self._residuals(place, options, resync, data)
         return jnp.sum(2 * soft**2 * (jnp.sqrt(1 + (residuals / soft) ** 2) - 1))
 
 
@@ -153,18 +155,18 @@ class Loss:
         self._length = windows.horizon
         self._data = jax.tree.map(jnp.asarray, (windows.starts, windows.actions, windows.truths, weights))
 
-    def _look(self, horizon: int | None) -> Bool[Array, " H"]:
+    def _resync_every(self, horizon: int | None) -> Bool[Array, " H"]:
         return jnp.asarray(np.arange(1, self._length + 1) % (horizon or self.horizon) == 0)
 
     def residuals(self, trial: Trial, horizon: int | None = None) -> np.ndarray:
-        return np.asarray(self._model.compiled_residuals(trial.place, trial.options, self._look(horizon), self._data))
+        return np.asarray(self._model.compiled_residuals(trial.place, trial.options, self._resync_every(horizon), self._data))
 
     def jacobian(self, trial: Trial, horizon: int | None = None) -> np.ndarray:
-        jacobian = np.asarray(self._model.compiled_jacobian(trial.place, trial.options, self._look(horizon), self._data))
+        jacobian = np.asarray(self._model.compiled_jacobian(trial.place, trial.options, self._resync_every(horizon), self._data))
         return np.where(np.isfinite(jacobian), np.clip(jacobian, -1e9, 1e9), 0.0)
 
     def costs(self, places: Float[np.ndarray, "N C"], options: tuple[int, ...], horizon: int = 1, soft: float = 0.1) -> np.ndarray:
-        return np.asarray(self._model.compiled_costs(places, options, self._look(horizon), self._data, soft))
+        return np.asarray(self._model.compiled_costs(places, options, self._resync_every(horizon), self._data, soft))
 
 
 def motion_weights(windows: Windows, space: StateSpace) -> np.ndarray:
@@ -175,7 +177,7 @@ def motion_weights(windows: Windows, space: StateSpace) -> np.ndarray:
     return np.where(asked & (scale > 0), 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
 
 
-def sharpened(weights: Float[np.ndarray, " S"], residuals: Float[np.ndarray, " R"]) -> Float[np.ndarray, " S"]:
+def weights_by_precision(weights: Float[np.ndarray, " S"], residuals: Float[np.ndarray, " R"]) -> Float[np.ndarray, " S"]:
     """Weights in proportion to how well each field is read; nine of ten one-step residuals tell, since much may be at rest mostly."""
     spread = np.maximum(np.quantile(np.abs(residuals.reshape(-1, len(weights))), 0.9, axis=0), SHARPEST)
     return weights * np.min(spread[weights > 0], initial=1.0) / spread

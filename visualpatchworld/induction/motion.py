@@ -149,8 +149,8 @@ def source_of(function: Callable[..., Any]) -> str:
 
 def number_line(number: Number) -> str:
     """A constant as it stands in the program, with unit, standard error and meaning behind it."""
-    told = number.stderr is not None and ROUNDING * abs(float(number.value)) < number.stderr < float("inf")
-    spread = f"+- {number.stderr:.1g}" if told else ""
+    known = number.stderr is not None and ROUNDING * abs(float(number.value)) < number.stderr < float("inf")
+    spread = f"+- {number.stderr:.1g}" if known else ""
     comment = "  ".join(part for part in (number.unit, spread, number.doc) if part)
     return f"{number.name} = {_text(number.value)}" + (f"  # {comment}" if comment else "")
 

@@ -1,28 +1,94 @@
-"""Which column is the velocity of which coordinate, and what that says of the time step and the integrator."""
+"""Columns as time series that may be coordinates, and which column is the velocity of which, with time step and integrator."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.induction.noise import robust_spread
+from visualpatchworld.induction.events import repeated
 from visualpatchworld.induction.reading import Integrator
-from visualpatchworld.induction.regress import robust_fit
-from visualpatchworld.induction.series import Series, Told, away_from_edges, on_circle
+from visualpatchworld.induction.regress import robust_fit, robust_spread
 from visualpatchworld.world.trajectory import Trajectory
 
+CIRCLE = 0.02  # a cosine and a sine leave at most this part of their squares' spread
 PAIR = 0.05  # a velocity leaves at most this part of its coordinate's motion
 DECIDED = 0.03  # how close the weight of an integrator must come to count as that integrator's
 JUMP = 8.0  # times the usual change of a velocity in a step
 MOSTLY_SMOOTH = 0.8  # of the steps are without jumps where those are events
 RESTING = 1e-6  # of a coordinate's typical motion: less in a step is rest
-LEAST_MOVING = 10  # steps with motion that a velocity is told by
+LEAST_MOVING = 10  # steps with motion that show a velocity
 MOSTLY = 0.5  # of the steps: what moves in fewer is looked at in these alone
 SAME = 0.05  # how far apart two time steps may be that count as one
+
+GivenRoles = Mapping[int, tuple[str, int | None]]  # by column: the role that a user gave it, and the column that it is of
+
+
+@dataclass(frozen=True)
+class Series:
+    """A possible coordinate: its columns, and its values in every trajectory."""
+
+    columns: tuple[int, ...]
+    values: tuple[Float[np.ndarray, " T"], ...]
+    angle: bool
+    wraps: bool
+    turn_from: float = -np.pi
+
+    @property
+    def moved(self) -> Float[np.ndarray, " N"]:
+        """How far it goes in every step."""
+        return np.concatenate([np.diff(part) for part in self.values])
+
+
+def circles(seen: Float[np.ndarray, "N O"], live: Sequence[int], given: GivenRoles) -> list[tuple[int, int]]:
+    """Pairs of columns whose squares add up to one, the surest first; a column is in one pair at most."""
+    tame = [i for i in live if np.abs(seen[:, i]).max() < 1.2 and given.get(i, ("cos", None))[0] in ("cos", "sin")]
+    found = []
+    for n, i in enumerate(tame):
+        for j in tame[n + 1 :]:
+            total = seen[:, i] ** 2 + seen[:, j] ** 2
+            spread = min(float(np.std(seen[:, i] ** 2)), float(np.std(seen[:, j] ** 2)))
+            if spread > 0 and (left := float(np.sqrt(np.mean((total - 1) ** 2))) / spread) < CIRCLE:
+                found.append((left, (i, j)))
+    taken: set[int] = set()
+    chosen = []
+    for _, pair in sorted(found):
+        if not taken & set(pair):
+            taken |= set(pair)
+            chosen.append(tuple(pair[::-1]) if given.get(pair[0], ("cos", None))[0] == "sin" else pair)
+    return sorted(chosen)
+
+
+def on_circle(trajectories: Sequence[Trajectory], circle: tuple[int, ...]) -> Series:
+    """The angle whose cosine and sine these columns are."""
+    angles = tuple(np.unwrap(np.arctan2(t.observations[:, circle[1]], t.observations[:, circle[0]])) for t in trajectories)
+    return Series(circle, angles, True, False)
+
+
+def plain(trajectories: Sequence[Trajectory], column: int, given: GivenRoles) -> Series:
+    """A column as it is, or unwrapped where it jumps by whole turns."""
+    raw = [t.observations[:, column] for t in trajectories]
+    everything = np.concatenate(raw)
+    low, high = float(everything.min()), float(everything.max())
+    jumps = np.concatenate([np.abs(np.diff(part)) for part in raw])
+    far = jumps > 1.5 * np.pi
+    inside = (low >= -np.pi - 0.2 and high <= np.pi + 0.2) or (low >= -0.2 and high <= 2 * np.pi + 0.2)
+    # A wrap jumps by nearly a whole turn, and nothing is seen between the usual steps and such jumps.
+    wraps = bool(inside and far.any() and (jumps[~far] < np.pi / 2).all() and high - low > 1.8 * np.pi)
+    angle = wraps or given.get(column, ("", None))[0] == "angle"
+    values = tuple(np.unwrap(part) if wraps else part for part in raw)
+    return Series((column,), values, angle, wraps, 0.0 if low >= -0.2 else -np.pi)
+
+
+def away_from_edges(series: Series) -> Bool[np.ndarray, " N"]:
+    """Steps that do not end at a value that is met again and again: a wall. Without them the coordinate follows its velocity."""
+    after = np.concatenate([part[1:] for part in series.values])
+    before = np.concatenate([part[:-1] for part in series.values])
+    free = ~(repeated(after) & (after != before)) & ~(repeated(after) & repeated(before))
+    return free if not series.angle and free.mean() > 0.2 else np.ones(len(after), bool)
 
 
 class Pair(NamedTuple):
@@ -44,12 +110,12 @@ class TimeStep(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What pairs are looked for in: trajectories, the columns that may be velocities, rounding of every column, and what a user told."""
+    """What pairs are looked for in: trajectories, the columns that may be velocities, rounding of every column, and what a user gave."""
 
     trajectories: Sequence[Trajectory]
     columns: Sequence[int]
     noise: Float[np.ndarray, " O"]
-    told: Told
+    given: GivenRoles
 
     def ends(self, column: int) -> tuple[Float[np.ndarray, " N"], Float[np.ndarray, " N"]]:
         """A column before and after every step."""
@@ -84,7 +150,7 @@ def velocity_pairs(observed: Observed, series: Sequence[Series], dt: float | Non
 def _possible_pairs(observed: Observed, k: int, one: Series) -> list[Pair]:
     moved = one.moved
     spread = float(np.std(moved)) or float(np.abs(moved).max())
-    if spread == 0 or observed.told.get(one.columns[0], ("coordinate", None))[0] == "velocity":
+    if spread == 0 or observed.given.get(one.columns[0], ("coordinate", None))[0] == "velocity":
         return []
     fine = float(np.sqrt(2 * np.sum(observed.noise[list(one.columns)] ** 2)))
     free = away_from_edges(one)
@@ -96,7 +162,7 @@ def _possible_pairs(observed: Observed, k: int, one: Series) -> list[Pair]:
     every = free
     found = []
     for column in observed.columns:
-        role, of = observed.told.get(column, ("velocity", None))
+        role, of = observed.given.get(column, ("velocity", None))
         if column in one.columns or role != "velocity" or (of is not None and of not in one.columns):
             continue
         old, new = observed.ends(column)

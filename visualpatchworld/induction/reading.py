@@ -1,7 +1,8 @@
-"""What the fields of a world are: coordinates, angles, velocities, each with its evidence; and states read off observations."""
+"""What the fields of a world are and are called: coordinates, angles, velocities, with evidence; and states read off observations."""
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,8 +14,49 @@ from jaxtyping import Float
 
 from visualpatchworld.world.trajectory import Trajectory
 
+RESERVED = ("state", "action", "np", "step", "move", "rates", "nudged", "observe", "read", "reward", "terminated", "valid", "wrapped")
 Role = Literal["coordinate", "velocity", "angle", "cos", "sin", "derived", "constant", "noise"]
 Integrator = Literal["none", "explicit", "semi-implicit", "rk4", "unknown"]
+
+
+class Names:
+    """Python names for fields, each given once."""
+
+    def __init__(self, labels: Sequence[str], given: bool):
+        self.labels, self.given = labels, given
+        self.used: set[str] = set(RESERVED)
+
+    def coordinate(self, columns: Sequence[int], angle: bool) -> str:
+        """The name of a coordinate that these columns show."""
+        label = self.labels[columns[0]]
+        if len(columns) == 2:
+            bare = re.sub(r"(?i)\b(cos|sin|cosine|sine)\b|_?(cos|sin)_?", " ", label).replace("(", " ").replace(")", " ").strip()
+            return self._unique(bare if self.given and bare and not re.fullmatch(r"[\d\W_]*", bare) and bare != label else "angle")
+        if self.given:
+            return self._unique(label)
+        return self._unique("angle" if angle else f"x{columns[0]}")
+
+    def velocity(self, column: int | None, coordinate: str) -> str:
+        """The name of a coordinate's velocity, which a column shows or none."""
+        return self._unique(self.labels[column] if self.given and column is not None else f"{coordinate}_speed")
+
+    def plain(self, column: int) -> str:
+        """The name of a column that is in the state as it is."""
+        return self._unique(self.labels[column])
+
+    def shift(self, column: int) -> str:
+        """The name of what is added to a column all through an episode."""
+        return self._unique(f"{self.labels[column]}_shift")
+
+    def _unique(self, name: str) -> str:
+        name = re.sub(r"\W+", "_", name).strip("_").lower() or "field"
+        name = f"x_{name}" if name[0].isdigit() else name
+        name = f"{name}_" if keyword.iskeyword(name) else name
+        base, number = name, 2
+        while name in self.used:
+            name, number = f"{base}_{number}", number + 1
+        self.used.add(name)
+        return name
 
 
 @dataclass(frozen=True)
@@ -100,12 +142,12 @@ class Reading:
         if len(seen) < 2 or not coordinate.angle or len(columns) < len(moving):
             return _place(seen, coordinate)
         speed = np.sum([seen[:, k] * c.velocity_scale for k, c in zip(columns, moving, strict=True)], axis=0)
-        foreseen = self.dt * (speed[1:] + speed[:-1]) / 2
-        if np.abs(foreseen).max() < 0.8 * np.pi:
+        predicted = self.dt * (speed[1:] + speed[:-1]) / 2
+        if np.abs(predicted).max() < 0.8 * np.pi:
             return _place(seen, coordinate)
         place = _place(seen, coordinate)
-        apart = (np.diff(place) - foreseen + np.pi) % (2 * np.pi) - np.pi
-        return place[0] + np.concatenate([[0.0], np.cumsum(foreseen + apart)])
+        apart = (np.diff(place) - predicted + np.pi) % (2 * np.pi) - np.pi
+        return place[0] + np.concatenate([[0.0], np.cumsum(predicted + apart)])
 
     def _parameter_values(
         self, seen: Float[np.ndarray, "T O"], places: Sequence[np.ndarray], speeds: Sequence[np.ndarray]

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from visualpatchworld.induction.atoms import action_atoms, goal_differences, lengths, products, state_atoms
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.ends import find_ends, tests
 from visualpatchworld.induction.events import repeated
-from visualpatchworld.induction.factors import find_factors, find_peak
 from visualpatchworld.induction.motion import Number
 from visualpatchworld.induction.reading import Reading
-from visualpatchworld.induction.sparse import sparsest, stepwise
-from visualpatchworld.induction.transitions import Transitions
+from visualpatchworld.induction.reward_forms import find_factors, find_peak, sparsest, stepwise
+from visualpatchworld.induction.transitions import Transitions, action_atoms, goal_differences, lengths, products, state_atoms
 from visualpatchworld.laws.shaping import wrap
 from visualpatchworld.world.world import ActionSpace
 

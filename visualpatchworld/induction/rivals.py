@@ -18,10 +18,10 @@ from visualpatchworld.induction.march import marches, polish, predicted
 from visualpatchworld.induction.motion import Limit, Number, Rates, assemble, summands
 from visualpatchworld.induction.reading import Integrator, Reading
 from visualpatchworld.induction.shooting import refine_noisy
-from visualpatchworld.induction.sticking import STICKING, sticking
+from visualpatchworld.induction.stops import STICKING, sticking
 from visualpatchworld.induction.terms import Rows, joined
 
-FEW = 300  # steps that integrators are told apart by
+FEW = 300  # steps that integrators are compared by
 SHORT = 5  # steps of the stretches that constants are refined on
 WINDOW = 20  # steps of a window of multiple shooting
 ENOUGH_SHOTS = 20  # windows without events that tell constants well
@@ -39,7 +39,7 @@ MOST_THINNED = 16  # constants up to which every term is tried without
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Rival:
     """A rival and what held-out stretches say of it."""
 
     draft: Draft
@@ -57,7 +57,7 @@ class Evidence:
     misfit: float = 0.0  # where observations are noisy: half of what is left of all of them, squared, in units of noise
 
 
-def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, clock: Clock, *, exact: bool) -> list[Evidence]:
+def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, clock: Clock, *, exact: bool) -> list[Rival]:
     """The rates under every integrator in question, refined, with limits, on held-out stretches."""
     options: list[tuple[Integrator, int, float]] = [(i, n, step) for i, n in _integrators(reading, exact) for step in _steps(reading, i, n)]
     if rates.timing is not None and not data.noisy:
@@ -87,7 +87,7 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, clo
         trial = assemble(timed, stuck[0], integrator=integrator, substeps=substeps, limits=stuck[1])
         missed = unexplained(trial, data.rows, data.noise)
         if missed.bits < unexplained(fitted, data.rows, data.noise, missed.tolerance).bits:
-            # Beside steps that the plain friction missed, nothing told whether its constants are short numbers.
+            # Beside steps that the plain friction missed, nothing showed whether its constants are short numbers.
             trial = _refined(trial, data, False, clock)
             trial = trial if data.noisy else _shortened(trial, data)
             tuned, held = _with_constants(stuck[0], trial), tuple(_limit_with_constants(limit, trial) for limit in stuck[1])
@@ -232,7 +232,7 @@ def _steps(reading: Reading, integrator: Integrator, substeps: int) -> list[floa
 
 
 def _refined(draft: Draft, data: Experience, exact: bool, clock: Clock) -> Draft:
-    """Constants refined on single steps first, where event rows are told apart, and then on short stretches without events."""
+    """Constants refined on single steps first, where event rows are set apart, and then on short stretches without events."""
     try:
         return _fitted(draft, data, exact, clock)
     except np.linalg.LinAlgError:  # slopes so unequal that they do not decompose: a law that runs away
@@ -324,7 +324,7 @@ def _median_error(draft: Draft, stretches: Stretches) -> float:
     return float(np.median(normalised_errors(predicted(draft.program, stretches), stretches.truths, stretches.starts)))
 
 
-def with_limits(best: Evidence, data: Experience, looks: Rows | None, clock: Clock = NO_LIMIT) -> Evidence:
+def with_limits(best: Rival, data: Experience, looks: Rows | None, clock: Clock = NO_LIMIT) -> Rival:
     """The same rates with limits searched for anew: in more experience, and in single steps that were looked at on purpose."""
     held = tuple(limit for limit in best.limits if limit.law == STICKING)  # found with the rates, not among the event rows
 
@@ -339,7 +339,7 @@ def with_limits(best: Evidence, data: Experience, looks: Rows | None, clock: Clo
 
 def _evidence(
     reading: Reading, draft: Draft, integrator: Integrator, substeps: int, limits, data: Experience, source: str, rates: Rates, clock: Clock
-) -> Evidence:
+) -> Rival:
     far = cut(data.held_states, data.held_actions, data.horizon)
     near = cut(data.held_states, data.held_actions, 1, most=1000)
     errors = _errors(draft, far, len(reading.state_names)) if len(far.starts) else np.array([np.inf])
@@ -349,7 +349,7 @@ def _evidence(
     if data.noisy and marches(draft.program, near.starts, near.actions):
         windows = _windows([*data.states, *data.held_states], [*data.actions, *data.held_actions])
         misfit = refine_noisy(replace(draft, free=()), windows, seen=data.seen, noise=data.noise, fixed=True, clock=clock).misfit
-    return Evidence(
+    return Rival(
         draft, integrator, substeps, limits, float(np.median(errors)), float(np.quantile(errors, 0.9)), float(np.median(steps)),
         len(draft.free) + fixed, source, replace(reading, integrator=integrator), data, rates, misfit,
     )  # fmt: skip
@@ -364,13 +364,13 @@ def _errors(draft: Draft, stretches: Stretches, width: int) -> Float[np.ndarray,
     return normalised_errors(given[..., :width], stretches.truths[..., :width], stretches.starts[:, :width])
 
 
-def ranked(evidence: Sequence[Evidence]) -> list[Evidence]:
+def ranked(evidence: Sequence[Rival]) -> list[Rival]:
     """The best first. Where observations are noisy, by how likely they make them, constants counted off; else by error, in steps of a
     factor of two; the one with fewer constants wins within a step, and nothing below rounding counts."""
     if evidence and all(e.misfit > 0 for e in evidence):
         return sorted(evidence, key=lambda e: e.misfit + COST * e.constants)
 
-    def left(e: Evidence) -> float:
+    def left(e: Rival) -> float:
         # A law that gives most single steps exactly is right but for events that it does not have, however long rollouts end.
         return sum(float(np.log2(max(error, 1e-7))) for error in (e.error, e.error_p90, e.one_step))
 

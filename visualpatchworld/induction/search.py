@@ -19,7 +19,7 @@ from visualpatchworld.induction.inputs import MOST_DELAY, Delay, drives, find_de
 from visualpatchworld.induction.library import library
 from visualpatchworld.induction.motion import Rates, in_order
 from visualpatchworld.induction.reading import Reading
-from visualpatchworld.induction.rivals import Evidence, ranked, rivals_of
+from visualpatchworld.induction.rivals import Rival, ranked, rivals_of
 from visualpatchworld.induction.stepwise import Choice
 from visualpatchworld.induction.sums import Response, pooled, rates_of, responses, samples_for, snapped, sums_of, updated_first
 from visualpatchworld.induction.terms import Samples, samples_in_windows
@@ -57,7 +57,7 @@ class Found:
 
     reading: Reading
     draft: Draft
-    evidence: tuple[Evidence, ...]  # the best first
+    evidence: tuple[Rival, ...]  # the best first
     verdict: Verdict
     why: str
     seconds: float
@@ -144,7 +144,7 @@ def _found(
     moving = [c for c in reading.coordinates if c.velocity is not None]
     coupled = chains is not None and len(moving) > 1
     search = _Search(trajectories, action_space, say, clock)
-    evidence: list[Evidence] = []
+    evidence: list[Rival] = []
     if reading.hidden:
         # What looks like a hidden velocity may be a law of first order that a flexible fit does not know: the simpler one is asked first.
         say("sums of terms without hidden velocities")
@@ -196,7 +196,7 @@ class _Search:
     clock: Clock
 
 
-def _settled(evidence: Sequence[Evidence]) -> bool:
+def _settled(evidence: Sequence[Rival]) -> bool:
     """Whether the best rival leaves nothing to look for: a law, not a mere sum of terms, that is exact or reaches the noise."""
     if not evidence or evidence[0].draft.empirical:
         return False
@@ -206,12 +206,12 @@ def _settled(evidence: Sequence[Evidence]) -> bool:
     return best.error < GOOD / 100
 
 
-def _good_chain(evidence: Sequence[Evidence]) -> bool:
+def _good_chain(evidence: Sequence[Rival]) -> bool:
     """Whether a chain explains so much that no sum of terms, which takes long to search for, is likely to do better."""
     return bool(evidence) and evidence[0].source == "chain" and evidence[0].error < GOOD / 10
 
 
-def _constants_of_rates(evidence: Evidence) -> int:
+def _constants_of_rates(evidence: Rival) -> int:
     return evidence.constants - sum(len(limit.numbers) for limit in evidence.limits)
 
 
@@ -225,7 +225,7 @@ def _versions(reading: Reading) -> list[Reading]:
 def _looks(reading: Reading, coupled: bool) -> list[tuple[Reading, int, bool]]:
     """Which readings are searched for sums, how deep, and whether only exact ones count."""
     if reading.weight is None and reading.integrator in ("unknown", "none") and not reading.hidden:
-        # Without a velocity nothing has told how the world integrates: in single steps, which is soon told, or smoothly.
+        # Without a velocity nothing has shown how the world integrates: in single steps, which soon shows, or smoothly.
         timed = reading.integrator == "unknown"
         single = replace(reading, integrator="explicit") if timed else reading
         smooth = replace(reading, integrator="unknown")
@@ -235,7 +235,7 @@ def _looks(reading: Reading, coupled: bool) -> list[tuple[Reading, int, bool]]:
     return [(version, PRODUCTS if coupled else SCANS, coupled) for version in _versions(reading)]
 
 
-def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool = False) -> list[Evidence]:
+def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool = False) -> list[Rival]:
     """Rivals whose every rate is a sum of terms; where asked, none unless the sums leave nothing."""
     space, clock = search.space, search.clock
     data = experience(reading, search.trajectories, Delay(0, len(space)))
@@ -352,7 +352,7 @@ def _readable(options: list[Choice], most: int) -> list[Choice]:
 
 
 def _noise_of(response: Response, choice: Choice, samples: Samples, data: Experience) -> float:
-    """What noise of observations leaves of a response, told from what the choice leaves of it."""
+    """What noise of observations leaves of a response, estimated from what the choice leaves of it."""
     if choice.exact or not choice.terms:
         return 0.0
     full = np.stack([samples.column(term) for term in choice.terms], axis=-1)
@@ -398,13 +398,13 @@ def _late(reading: Reading, trajectories: Sequence[Trajectory], choices: Sequenc
     return best
 
 
-def _chains(chains: Chains, reading: Reading, data: Experience, clock: Clock) -> list[Evidence]:
+def _chains(chains: Chains, reading: Reading, data: Experience, clock: Clock) -> list[Rival]:
     """Rivals that are chains, learned from steps without events."""
     if data.memory.steps:
         data = replace(data, memory=Delay(0, data.memory.columns))
     width = len(reading.state_names)
     states = [s[:, :width] for s in data.states]
-    evidence: list[Evidence] = []
+    evidence: list[Rival] = []
     for rates in chains(reading, states, data.actions, usable=_usable(reading, data), clock=clock.part(CHAINS_SHARE)):
         if evidence and clock.over:
             break

@@ -68,24 +68,24 @@ Quantity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ProbeVerdict:
     """One candidate against one probe: the largest error of each quantity over the probe, in its own unit."""
 
     probe: str
-    asks: str
+    tests: str
     errors: Mapping[str, float]  # quantity -> largest error over the probe
     explained: bool
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FormCandidate:
     """A form, what the probes made of its constants, and which probes it explains; one that was set aside has neither."""
 
     sketch: Form
     num_constants: int
     num_lines: int
     fit: Fit | None
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ProbeVerdict, ...]
     obstacle: str = ""  # why it could not be tried
 
     @property
@@ -109,7 +109,7 @@ class Evidence:
 
     probes: tuple[Probe, ...]
     recordings: tuple[Trajectory, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[FormCandidate, ...]
     tolerances: Mapping[str, float]  # quantity -> largest error of an explained probe; other quantities are not judged
 
     def __repr__(self) -> str:
@@ -125,11 +125,11 @@ class Evidence:
         return "\n".join(lines)
 
     @property
-    def ranked(self) -> tuple[Candidate, ...]:
+    def ranked(self) -> tuple[FormCandidate, ...]:
         return tuple(sorted(self.candidates, key=lambda candidate: (-candidate.explained, -candidate.simplicity)))
 
     @property
-    def winner(self) -> Candidate:
+    def winner(self) -> FormCandidate:
         return self.ranked[0]
 
     @property
@@ -155,7 +155,7 @@ def select(
     """Run every probe on the black box and hold the candidates of the family against what happened, simple ones first.
 
     A candidate that cannot win any more is set aside with the reason, unless `thorough`: one that has more constants than a candidate
-    that explains every probe, and one that makes a choice which failed every probe that asks for it while another, all else equal, passed.
+    that explains every probe, and one that makes a choice which failed every probe that tests it while another, all else equal, passed.
     `noisy` says that the black box is read with errors.
     """
     recordings = tuple(box.run(probe) for probe in probes)
@@ -164,56 +164,56 @@ def select(
         actions=np.stack([recording.actions for recording in recordings]),
         truths=np.stack([recording.observations[1:] for recording in recordings]),
     )
-    judged = tuple(probe for probe in probes if probe.asks)
-    candidates: list[Candidate] = []
-    hints: list[Mapping[str, float | int]] = []
+    judged = tuple(probe for probe in probes if probe.tests)
+    candidates: list[FormCandidate] = []
+    warm_starts: list[Mapping[str, float | int]] = []
     # What simple forms make of the constants they share is a start for the richer ones.
     for sketch in sorted(family.forms(), key=lambda form: len(form.constants)):
         progress(sketch.name)
         reason = "" if thorough else cannot_win(sketch, candidates, judged)
         if reason:
-            candidates.append(Candidate(sketch, len(sketch.constants), 0, None, (), reason))
+            candidates.append(FormCandidate(sketch, len(sketch.constants), 0, None, (), reason))
             continue
-        candidates.append(_try(sketch, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy))
-        hints = [best.fit.values for best in Evidence((), (), tuple(candidates), tolerances).ranked[:2] if best.fit is not None]
+        candidates.append(_try(sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, noisy=noisy))
+        warm_starts = [best.fit.values for best in Evidence((), (), tuple(candidates), tolerances).ranked[:2] if best.fit is not None]
     # A simpler form that differs in one choice may have stopped short of the winner's valley, or have been set aside because of what forms
     # without the winner's other choices made of the data: let it start from there before it is refuted.
     winner = Evidence(judged, recordings, tuple(candidates), tolerances).winner
     for i, rival in enumerate(candidates):
         if winner.fit is not None and _deserves_another_try(rival, winner):
             progress(f"{rival.sketch.name} again")
-            hints = [winner.fit.values]
-            again = _try(rival.sketch, windows, probes, state_space, quantities, tolerances, rng, hints, noisy=noisy)
+            warm_starts = [winner.fit.values]
+            again = _try(rival.sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, noisy=noisy)
             candidates[i] = max(rival, again, key=lambda candidate: candidate.explained)
     return Evidence(judged, recordings, tuple(candidates), tolerances)
 
 
-def _deserves_another_try(rival: Candidate, winner: Candidate) -> bool:
+def _deserves_another_try(rival: FormCandidate, winner: FormCandidate) -> bool:
     """Whether a form is simpler than the winner in one choice alone, and was set aside or comes close."""
     close = winner.explained - CLOSE <= rival.explained < winner.explained
     return len(_differing(rival, winner)) == 1 and rival.num_constants < winner.num_constants and (close or not rival.verdicts)
 
 
-def _differing(one: Candidate, other: Candidate) -> list[str]:
+def _differing(one: FormCandidate, other: FormCandidate) -> list[str]:
     """The axes on which two forms differ."""
     return [axis for axis, choice in one.sketch.choices.items() if other.sketch.choices[axis] != choice]
 
 
-def cannot_win(sketch: Form, candidates: Sequence[Candidate], probes: Sequence[Probe]) -> str:
+def cannot_win(sketch: Form, candidates: Sequence[FormCandidate], probes: Sequence[Probe]) -> str:
     """Why a sketch need not be tried, or nothing."""
     tried = [candidate for candidate in candidates if candidate.verdicts]
     for other in tried:
         if other.explained == len(probes) and other.num_constants < len(sketch.constants):
             return f"{other.sketch.name} explains every probe with fewer constants"
     for axis, choice in sketch.choices.items():
-        asking = [i for i, probe in enumerate(probes) if probe.asks == axis]
+        testing = [i for i, probe in enumerate(probes) if probe.tests == axis]
         same = [other for other in tried if other.sketch.choices[axis] == choice]
-        failed = not any(other.verdicts[i].explained for other in same for i in asking)
+        failed = not any(other.verdicts[i].explained for other in same for i in testing)
         # Only against a rival that is otherwise alike: what fails beside a wrong hand, say, tells nothing of the block.
         rivals = [other for other in tried if any(_differing(other, alike) == [axis] for alike in same)]
-        passed = any(all(rival.verdicts[i].explained for i in asking) for rival in rivals)
-        if asking and failed and passed:
-            return f"'{choice}' already failed every probe that asks for the {axis}"
+        passed = any(all(rival.verdicts[i].explained for i in testing) for rival in rivals)
+        if testing and failed and passed:
+            return f"'{choice}' already failed every probe that tests the {axis}"
     return ""
 
 
@@ -225,18 +225,18 @@ def _try(
     quantities: Mapping[str, Quantity],
     tolerances: Mapping[str, float],
     rng: np.random.Generator,
-    hints: Sequence[Mapping[str, float | int]],
+    warm_starts: Sequence[Mapping[str, float | int]],
     *,
     noisy: bool,
-) -> Candidate:
+) -> FormCandidate:
     constants, program = sketch.constants, unfitted(sketch)
-    found = fit(program, constants, windows, windows, state_space, rng, quick_search_over(windows.horizon), hints, noisy=noisy)
+    found = fit(program, constants, windows, windows, state_space, rng, quick_search_over(windows.horizon), warm_starts, noisy=noisy)
     predicted = predict(emit(sketch, found.values, found.errors), windows)
     verdicts = []
     for i, probe in enumerate(probes):
-        if not probe.asks:
+        if not probe.tests:
             continue
         errors = {name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()}
         explained = all(np.isfinite(errors[name]) and errors[name] <= tolerances[name] for name in tolerances)
-        verdicts.append(Verdict(probe.name, probe.asks, errors, explained))
-    return Candidate(sketch, len(constants), len(program.text.splitlines()), found, tuple(verdicts))
+        verdicts.append(ProbeVerdict(probe.name, probe.tests, errors, explained))
+    return FormCandidate(sketch, len(constants), len(program.text.splitlines()), found, tuple(verdicts))

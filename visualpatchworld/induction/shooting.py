@@ -62,7 +62,7 @@ def refine_noisy(
         """Half the sum of squares near zero, and straight far from it."""
         return float(np.sum(FAR**2 * (np.sqrt(1 + (residual / FAR) ** 2) - 1)))
 
-    # Types are told: a checker would follow each through all rounds of the loop.
+    # Types are given: a checker would follow each through all rounds of the loop.
     place: np.ndarray = values / unit
     now: np.ndarray = left(place, starts)
     schur: np.ndarray = np.eye(len(names))
@@ -70,19 +70,20 @@ def refine_noisy(
     for turn in range(rounds):
         if clock.over:
             break
-        weight = 1 / np.sqrt(1 + (now / FAR) ** 2)
+        weight: np.ndarray = 1 / np.sqrt(1 + (now / FAR) ** 2)
         at = (place, starts)
-        by_start = _slopes(lambda begin, at=at: run(at[0], begin), starts, size) / level[None, None, :, None]
-        by_constant = np.zeros((*now.shape, 0))
+        by_start: np.ndarray = _slopes(lambda begin, at=at: run(at[0], begin), starts, size) / level[None, None, :, None]
+        by_constant: np.ndarray = np.zeros((*now.shape, 0))
         if names:
             columns = [_slope(lambda p, at=at: run(p, at[1]), place, k) for k in range(len(names))]
             by_constant = np.stack(columns, axis=-1) / level[None, None, :, None]
-        ws, wc = by_start * weight[..., None], by_constant * weight[..., None]
-        ss = np.einsum("nhsi,nhsj->nij", ws, by_start)
-        sc = np.einsum("nhsi,nhsj->nij", ws, by_constant)
-        cc = np.einsum("nhsi,nhsj->ij", wc, by_constant)
-        gs = np.einsum("nhsi,nhs->ni", ws, now)
-        gc = np.einsum("nhsi,nhs->i", wc, now)
+        ws: np.ndarray = by_start * weight[..., None]
+        wc: np.ndarray = by_constant * weight[..., None]
+        ss: np.ndarray = np.einsum("nhsi,nhsj->nij", ws, by_start)
+        sc: np.ndarray = np.einsum("nhsi,nhsj->nij", ws, by_constant)
+        cc: np.ndarray = np.einsum("nhsi,nhsj->ij", wc, by_constant)
+        gs: np.ndarray = np.einsum("nhsi,nhs->ni", ws, now)
+        gc: np.ndarray = np.einsum("nhsi,nhs->i", wc, now)
         if not all(np.isfinite(part).all() for part in (ss, sc, cc, gs, gc)):
             break  # rollouts that run away tell nothing of their constants
         improved: bool = False
@@ -112,13 +113,13 @@ def refine_noisy(
             break
         if not fixed and (turn % 4 == 3 or not improved or gain < 1e-5):
             fresh: np.ndarray = _noise(now * np.where(np.isfinite(level), level, 1.0), seen, size, stretches.starts.shape[0], len(names))
-            done = np.allclose(fresh[seen], level[seen], rtol=2e-2)
+            done: bool = np.allclose(fresh[seen], level[seen], rtol=2e-2)
             level = np.where(seen, fresh, np.inf)
             now = left(place, starts)
             if done and (not improved or gain < 1e-5):
                 break
-    told = bool(names) and bool(np.isfinite(schur).all())
-    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(schur)), 0)) * unit if told else np.full(len(names), np.inf)
+    determined = bool(names) and bool(np.isfinite(schur).all())
+    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(schur)), 0)) * unit if determined else np.full(len(names), np.inf)
     constants = {name: float(f"{value:.12g}") for name, value in zip(names, place * unit, strict=True)}
     errors = {name: float(e) for name, e in zip(names, spread, strict=True)}
     return Shot(replace(draft, program=draft.program.edited(constants), stderr=errors), starts, np.where(seen, level, 0.0), cost(now))

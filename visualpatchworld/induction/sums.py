@@ -15,8 +15,8 @@ from visualpatchworld.induction.events import observation_noise, usual_rows
 from visualpatchworld.induction.inputs import Delay, drives, shaped_drives
 from visualpatchworld.induction.library import Library, library
 from visualpatchworld.induction.motion import Number, Rates
-from visualpatchworld.induction.noise import FLOAT32
 from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.regress import FLOAT32
 from visualpatchworld.induction.stepwise import EXACT, Choice, choose, fill
 from visualpatchworld.induction.terms import INNER, Rows, Samples, Term, rows_of, samples_along, samples_at_start
 from visualpatchworld.world.world import ActionSpace

@@ -12,7 +12,7 @@ from visualpatchworld.induction.draft import Stretches, cut, normalised_errors
 from visualpatchworld.induction.events import smooth_fit
 from visualpatchworld.induction.limits import Unexplained
 from visualpatchworld.induction.march import predicted
-from visualpatchworld.induction.rivals import Evidence
+from visualpatchworld.induction.rivals import Rival
 
 Verdict = Literal["explained", "valid-inside", "ambiguous", "unexplained"]
 GOOD = 1e-3  # of the spread of motion, over the horizon
@@ -20,14 +20,14 @@ FAIR = 0.05
 CONSISTENT = 1.5  # times the error that noise alone makes
 MOST_NOISE = 0.5  # of the spread of motion: what noise makes more of explains nothing, whatever makes it
 LEAST_ROWS_PER_TERM = 5
-LEAST_STEPS = 100  # that must follow each other before noise of the world can be told
+LEAST_STEPS = 100  # that must follow each other before noise of the world can be estimated
 ROUNDING = 1e-13  # of a field's size: less is arithmetic
 NOTHING = 1e-4  # of a field's motion in a step: less is no noise
 ALIKE = 0.12  # correlation, or part of the variance, from which something is left to find
 SAME = 0.2  # of the error: rivals whose predictions are closer than this say the same
 
 
-def judge(evidence: Sequence[Evidence]) -> tuple[Verdict, str]:
+def judge(evidence: Sequence[Rival]) -> tuple[Verdict, str]:
     """What the best of these rivals (the first) is worth, and why."""
     best = evidence[0]
     data, horizon = best.experience, best.experience.horizon
@@ -61,7 +61,7 @@ def judge(evidence: Sequence[Evidence]) -> tuple[Verdict, str]:
     return "explained", f"{said}."
 
 
-def expected_error(best: Evidence, process: Float[np.ndarray, " S"] | None = None) -> float:
+def expected_error(best: Rival, process: Float[np.ndarray, " S"] | None = None) -> float:
     """The error that noise makes even for a perfect program: of starts and ends of held-out stretches, or in every step of the world."""
     data = best.experience
     far = cut(data.held_states, data.held_actions, data.horizon)
@@ -87,7 +87,7 @@ def _ratio(clean: Float[np.ndarray, "N H S"], far: Stretches) -> float:
     return float(np.sqrt(np.mean((ours[live] / seen[live]) ** 2))) if live.any() else 1.0
 
 
-def process_noise(best: Evidence) -> Float[np.ndarray, " S"] | None:
+def process_noise(best: Rival) -> Float[np.ndarray, " S"] | None:
     """What is left of a single step by field, if nothing that was seen predicts any of it; else None."""
     rows = best.experience.rows
     off = open_rows(best).off
@@ -109,7 +109,7 @@ def process_noise(best: Evidence) -> Float[np.ndarray, " S"] | None:
     return levels if (levels > NOTHING * size).any() else None
 
 
-def _differ(one: Evidence, other: Evidence) -> bool:
+def _differ(one: Rival, other: Rival) -> bool:
     """Whether two rivals predict different things; the same law in other words is no rival."""
     data = other.experience
     far = cut(data.held_states, data.held_actions, data.horizon)
@@ -121,7 +121,7 @@ def _differ(one: Evidence, other: Evidence) -> bool:
     return float(np.median(apart)) > SAME * other.error
 
 
-def open_rows(best: Evidence) -> Unexplained:
+def open_rows(best: Rival) -> Unexplained:
     """Steps of what was learned from that the program misses by far more than it misses most."""
     data = best.experience
     rows = data.rows
@@ -133,8 +133,8 @@ def open_rows(best: Evidence) -> Unexplained:
     return Unexplained(np.asarray((np.abs(off) > tolerance).any(axis=1)), off, tolerance)
 
 
-def _where(missed: Unexplained, best: Evidence) -> str:
-    """In which steps the program fails, told by the field whose range they fill least."""
+def _where(missed: Unexplained, best: Rival) -> str:
+    """In which steps the program fails, named by the field whose range they fill least."""
     data = best.experience
     if missed.rows.sum() < 2:
         return ""
@@ -147,7 +147,7 @@ def _where(missed: Unexplained, best: Evidence) -> str:
     )
 
 
-def _worst(best: Evidence) -> str:
+def _worst(best: Rival) -> str:
     """The field of which most is left."""
     data, horizon = best.experience, best.experience.horizon
     far = cut(data.held_states, data.held_actions, horizon)

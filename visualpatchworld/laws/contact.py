@@ -20,11 +20,8 @@ def touch_disc(body, disc, *, polygons, radius):
     """The contacts of a body of convex polygons with a disc."""
     x, y = rotate_back((disc[0] - body[0], disc[1] - body[1]), body[2])
     vx, vy = rotate_back((disc[2], disc[3]), body[2])
-    contacts = []
-    for corners in polygons:
-        gap, (nx, ny) = gap_to_polygon((x, y), corners)
-        contacts.append((radius - gap, (nx, ny), (x - gap * nx, y - gap * ny), vx * nx + vy * ny, vy * nx - vx * ny))
-    return contacts
+    gaps = [gap_to_polygon((x, y), corners) for corners in polygons]
+    return [(radius - gap, (nx, ny), (x - gap * nx, y - gap * ny), vx * nx + vy * ny, vy * nx - vx * ny) for gap, (nx, ny) in gaps]
 
 
 def touch_planes(contacts, body, *, hull, planes):
@@ -89,11 +86,10 @@ def gap_to_polygon(point, corners):
 
 def yielding(contacts, *, recovery=RECOVERY, slop=SLOP):
     """Contacts as a body feels them that has no motion of its own: an overlap is undone even while the other draws back."""
-    felt = []
-    for depth, normal, place, speed, slide in contacts:
-        undo = -recovery * np.maximum(depth - slop, 0.0)
-        felt.append((depth, normal, place, np.where(undo < 0, np.minimum(speed, 0.0) + undo, speed), slide))
-    return felt
+    return [
+        (depth, normal, place, np.where(depth > slop, np.minimum(speed, 0.0) - recovery * (depth - slop), speed), slide)
+        for depth, normal, place, speed, slide in contacts
+    ]
 
 
 def undoing(contacts, *, recovery=RECOVERY, slop=SLOP):

@@ -10,12 +10,12 @@ from jaxtyping import Float
 
 @dataclass(frozen=True)
 class Probe:
-    """What is asked (an axis of the family), where the world is put, and what is done to it.
+    """What it tests (an axis of the family), where the world is put, and what is done to it.
 
-    A probe that asks for nothing is there for the constants: forms are fitted to it, and not judged by it.
+    A probe that tests nothing is there for the constants: forms are fitted to it, and not judged by it.
     """
 
     name: str
-    asks: str
+    tests: str
     start: Float[np.ndarray, " S"]
     actions: Float[np.ndarray, "T A"]

@@ -1,7 +1,8 @@
-"""Soft stops that act as forces: where a coordinate is pushed back, and how hard, found from the steps that a law does not explain."""
+"""Stops that act as forces: soft ones that push a coordinate back, and dry friction that holds a body still."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
@@ -12,9 +13,9 @@ from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Draft, Stretches
-from visualpatchworld.induction.motion import Limit, Number, Rates, gained
+from visualpatchworld.induction.march import roll_columns
+from visualpatchworld.induction.motion import Limit, Number, Rates, gained, summands
 from visualpatchworld.induction.reading import Coordinate, Reading
-from visualpatchworld.induction.settle import roll_columns
 from visualpatchworld.induction.terms import Rows
 from visualpatchworld.laws.limits import stop_body, stop_links
 
@@ -32,6 +33,7 @@ NARROWER, NARROWINGS = 30.0, 6  # how often, and how much closer each time
 STARTS, ROUNDS, TRIES = 8, 40, 6  # of refining
 NUDGE = 1e-6
 NEAR = 1e-4  # how far a short number may be from the end that was fitted
+STICKING = "stick"  # the law's name
 
 Build = Callable[[Sequence[Limit]], Draft]
 
@@ -248,3 +250,29 @@ def _round_near(value: float, slack: float) -> float:
 def _short(value: float, digits: int) -> float:
     option = float(f"{value:.{digits}g}")
     return option if abs(option - value) <= NEAR * abs(value) else value
+
+
+def sticking(reading: Reading, rates: Rates) -> tuple[Rates, tuple[Limit, ...]] | None:
+    """The rates without their dry friction, and limits that take the same friction off the new speed, at most all of it."""
+    changes, numbers, limits = dict(rates.changes), list(rates.numbers), []
+    for coordinate in reading.coordinates:
+        speed = coordinate.velocity
+        if speed is None or speed not in changes:
+            continue
+        parts = summands(changes[speed])
+        for part in parts:
+            found = re.fullmatch(rf"(\w+) \* np\.sign\(state\.{speed}\)", part)
+            number = next((n for n in numbers if found and n.name == found.group(1)), None)
+            if number is None or number.value >= 0:
+                continue
+            changes[speed] = " + ".join(p for p in parts if p != part) or "0.0"
+            numbers.remove(number)
+            held = Number(number.name, -number.value, doc=f"dry friction of {speed}, which holds it still while the rest is weaker")
+            line = f"{speed} = np.sign({speed}) * np.maximum(np.abs({speed}) - DT * {number.name}, 0.0)"
+            limits.append(Limit("velocity", (line,), (held,), STICKING, (speed,)))
+    if not limits:
+        return None
+    of = {body for limit in limits for body in limit.of}
+    laws = tuple((law, bodies) for law, bodies in rates.laws if not (law == "dry" and set(bodies) & of))
+    name = "; ".join(text.replace("dry", "dry that holds") if text.partition(":")[0] in of else text for text in rates.name.split("; "))
+    return replace(rates, name=name, changes=tuple(changes.items()), numbers=tuple(numbers), laws=laws), tuple(limits)
