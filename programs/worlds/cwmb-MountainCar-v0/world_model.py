@@ -2,7 +2,7 @@
 
 Verdict: explained; 25-step error 2e-08 of the spread of motion on held-out stretches (90 % below 6e-08).
 Held-out error (median, of each field's spread of change): 3.7e-07 after 1, 8.6e-08 after 5, 2.3e-08 after 25 steps.
-Found from a log by visualpatchworld 0.1.0.
+Found from a log by visualpatchworld 0.2.0.
 """
 
 from typing import NamedTuple

@@ -2,7 +2,7 @@
 
 Verdict: explained; 25-step error 5e-08 of the spread of motion on held-out stretches (90 % below 0.01).
 Held-out error (median, of each field's spread of change): 7.9e-08 after 1, 2.2e-08 after 5, 2.7e-08 after 25 steps.
-Found from a log by visualpatchworld 0.1.0.
+Found from a log by visualpatchworld 0.2.0.
 """
 
 from typing import NamedTuple
