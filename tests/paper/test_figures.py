@@ -102,7 +102,7 @@ def test_a_figure_is_drawn_twice_with_the_same_bytes(name: str, folder: Path, tm
 
 @pytest.mark.parametrize("name", IDS)
 def test_what_is_missing_is_one_sentence_with_the_command(name: str, tmp_path: Path):
-    with pytest.raises(NoResults, match=r"There are no results of .*; `vpw (analysis|bench) .*--(results|out) .*` computes them\.$"):
+    with pytest.raises(NoResults, match=r"There are no results of .*; `vpw (analyse|bench) .*--(results|out) .*` computes them\.$"):
         made(name, tmp_path)
 
 

@@ -96,7 +96,9 @@ class GymWorld(LiveWorld):
         """What copies have in common, as `deepcopy` takes it: what no step changes, and the engine's data, which are copied apart."""
         inner = self.env.unwrapped
         things = [getattr(inner, name, None) for name in ("model", "data", "mujoco_renderer", "spec")] + self._layers()
-        things += [thing for layer in self._layers() for thing in vars(layer).values() if isinstance(thing, gym.Space)]
+        things += [
+            thing for layer in self._layers() for thing in vars(layer).values() if isinstance(thing, gym.Space) or _is_for_drawing(thing)
+        ]
         return {id(thing): thing for thing in things if thing is not None}
 
     def _copied(self) -> tuple[list[dict[str, Any]], Any] | None:
@@ -202,6 +204,11 @@ def _time_limit(env: gym.Env) -> int | None:
             return int(layer._max_episode_steps)
         layer = layer.env
     return None
+
+
+def _is_for_drawing(thing: Any) -> bool:
+    """Whether it is a surface or a clock of the window that an environment draws in, which cannot be copied."""
+    return type(thing).__module__.partition(".")[0] == "pygame"
 
 
 def _has_engine_state(inner: Any) -> bool:
