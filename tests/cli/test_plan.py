@@ -31,7 +31,7 @@ def test_plan_tells_success_with_what_is_needed_to_judge_it(vpw: Vpw, program: P
     table = vpw(*arguments)
     assert "100.0 %" in table
     assert max(map(len, table.splitlines())) <= 80
-    for needed in ("at_goal", "95 %", "resting", "at random", "engine rollouts", "seed"):
+    for needed in ("at_goal", "95 %", "zero actions", "random actions", "engine rollouts", "seed"):
         assert needed in table
 
 
