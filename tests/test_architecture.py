@@ -38,6 +38,7 @@ LAYERS = [
     ["induction"],
     ["plan"],
     ["paper"],
+    ["film"],
     ["report"],
     ["live"],
     ["api"],

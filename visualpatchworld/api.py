@@ -19,6 +19,7 @@ from jaxtyping import Float
 from visualpatchworld.domain import DEFAULT, PAPER, Domain
 from visualpatchworld.errors import BadTrace, UnknownName, VpwError
 from visualpatchworld.files import make_folder
+from visualpatchworld.film import write_films
 from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.discover import BUDGET, Discovery, discover, given_names
 from visualpatchworld.induction.fields import read_fields
@@ -28,7 +29,6 @@ from visualpatchworld.induction.select import Evidence
 from visualpatchworld.induction.windows import ErrorTable, errors_by_horizon, trajectories_of
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.evaluation import EvalConfig, Evaluation, measure, measure_floors
-from visualpatchworld.paper.film import write_films
 from visualpatchworld.paper.task import Goals
 from visualpatchworld.plan.planner import Situation
 from visualpatchworld.plan.scorer import InducedScorer

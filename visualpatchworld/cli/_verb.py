@@ -295,8 +295,8 @@ NUM_FILMS = 3  # tasks that are filmed
 
 def planned(request: EvalConfig, program: Path | None, results: Path, video: Path | None) -> dict[str, Any]:
     """The fields of `vpw plan --json`; what the results hold already is not computed again."""
+    from visualpatchworld.film import write_films
     from visualpatchworld.paper.evaluation import measure, measure_floors, report
-    from visualpatchworld.paper.film import write_films
 
     folder = make_folder(results)
     with working("planning") as stage:

@@ -109,8 +109,8 @@ def plan(
     """
     from visualpatchworld.cli import _any_world
     from visualpatchworld.files import make_folder
-    from visualpatchworld.paper.baselines.record import read_written
     from visualpatchworld.paper.evaluation import EvalConfig
+    from visualpatchworld.paper.record import read_written
     from visualpatchworld.paper.task import Goals, counted, read_goal
     from visualpatchworld.plan.scorer import RolloutScorer
     from visualpatchworld.program.program import load_program

@@ -9,10 +9,10 @@ from typing import Any
 
 from visualpatchworld.domain import PAPER, load_domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.paper.baselines.record import read_written
 from visualpatchworld.paper.cell import Cell
 from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors, report
 from visualpatchworld.paper.jobs import CellJob
+from visualpatchworld.paper.record import read_written
 from visualpatchworld.paper.results import OFFSET
 from visualpatchworld.paper.task import Goals
 from visualpatchworld.program.program import Program, read_program

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName
-from visualpatchworld.paper.baselines.record import read_record
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.jobs import AnalysisJob, CellJob, Source
+from visualpatchworld.paper.record import PROGRAM, read_written
 from visualpatchworld.paper.table import load_quoted
 
 if TYPE_CHECKING:  # programs load JAX, which suites can be listed without
     from visualpatchworld.program.program import Program
 
-PROGRAM = "world_model.py"
 OURS = "vpw"
 
 
@@ -39,10 +38,7 @@ class MethodProgram:
     @property
     def written_by(self) -> str:
         """Model and budget, where a language model wrote the program and nobody has edited it since."""
-        if self.path is None or self.program is None or not self.sandboxed:
-            return ""
-        record = read_record(self.path.parent)
-        return record.label if record is not None and record.program == self.program.text else ""
+        return "" if self.path is None or not self.sandboxed else read_written(self.path)[1]
 
 
 def find_programs(programs: Path, domain: str, source: str) -> list[MethodProgram]:

@@ -16,7 +16,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.induction.select import refutation
 from visualpatchworld.paper.cell import Outcome
-from visualpatchworld.paper.induction_record import BadRecord, CandidateRecord, InductionRecord, VerdictRecord
+from visualpatchworld.paper.record import BadRecord, CandidateRecord, InductionRecord, VerdictRecord
 from visualpatchworld.paper.results import Result, condition_title
 from visualpatchworld.paper.task import Summary, summarize
 from visualpatchworld.program.program import Program

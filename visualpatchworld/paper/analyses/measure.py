@@ -15,13 +15,12 @@ from visualpatchworld.errors import VpwError
 from visualpatchworld.extras import cv2
 from visualpatchworld.induction.windows import Windows, cut_windows, predict
 from visualpatchworld.paper.analyses.analysis import Measurand, Measured, plain
-from visualpatchworld.paper.film import ways_in
 from visualpatchworld.paper.results import OFFSET
 from visualpatchworld.paper.suite import MAIN_SEED
 from visualpatchworld.paper.task import draw_tasks
 from visualpatchworld.plan.control import Task
 from visualpatchworld.program.sandbox import sandboxed_rollouts
-from visualpatchworld.scene.calibrate import RECENT, SEED, audit, extractor, read_moments
+from visualpatchworld.scene.calibrate import RECENT, SEED, audit, extractor, read_moments, ways_in
 from visualpatchworld.scene.extractor import Moment
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
 from visualpatchworld.scene.tool.look import Camera

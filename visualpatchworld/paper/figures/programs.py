@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 from visualpatchworld.domain import load_domain
 from visualpatchworld.paper.analyses import Analysis
 from visualpatchworld.paper.figures.style import BLUE, ORANGE, VERMILION, WIDTH_IN, domain_order, nothing
-from visualpatchworld.paper.induction_record import InductionRecord
+from visualpatchworld.paper.record import InductionRecord
 from visualpatchworld.paper.results import Results
 
 NOT_TRIED, REFUTED, EXPLAINED = 0, 1, 2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld.domain import find_domains, load_domain
-from visualpatchworld.paper.induction_record import InductionRecord
+from visualpatchworld.paper.record import InductionRecord
 from visualpatchworld.paper.results import Found, Query, Results, find, places
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
 from visualpatchworld.paper.tables.parts import figure, notes, read_lines, records, require
