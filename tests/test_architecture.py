@@ -38,7 +38,7 @@ LAYERS = [
     ["induction"],
     ["plan"],
     ["paper"],
-    ["film"],
+    ["films"],
     ["report"],
     ["live"],
     ["api"],

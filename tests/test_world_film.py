@@ -8,7 +8,7 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 
-from visualpatchworld.film import HEIGHT_PX, PANEL_PX, Filmed, NoPictures, film_world, open_filmed
+from visualpatchworld.films import HEIGHT_PX, PANEL_PX, Filmed, NoPictures, film_world, open_filmed
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.open import open_world
 

@@ -9,7 +9,7 @@ import pytest
 import toy_program
 from cli.conftest import Vpw, vpw  # noqa: F401  a fixture
 
-from visualpatchworld.film import imagined
+from visualpatchworld.films import imagined
 from visualpatchworld.report.recording import Truth, errors, truth_of
 from visualpatchworld.world.trajectory import Trajectory
 

@@ -51,9 +51,8 @@ def bench(
     """
     from visualpatchworld.files import make_folder
     from visualpatchworld.paper.jobs import Job, Source, Writer
-    from visualpatchworld.paper.kept import kept_reports
     from visualpatchworld.paper.record import PROGRAM
-    from visualpatchworld.paper.suite import analyses, cells, find_suite, sources
+    from visualpatchworld.paper.suite import analyses, cells, find_suite, kept_reports, sources
 
     chosen, found = find_suite(suite), find_domains()
     names = domain or list(found)

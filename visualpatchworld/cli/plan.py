@@ -170,7 +170,7 @@ def plan(
             seen = tuple(new)
     running = sandboxed_rollouts(model, names, action_dim, unfiltered=unfiltered) if sandbox and model is not None else nullcontext()
     with running as rollouts:
-        request = EvalConfig(
+        config = EvalConfig(
             domain=domain,
             constants=constants,
             vary=changes(vary),
@@ -191,7 +191,7 @@ def plan(
             goals=wanted,
             steps_allowed=budget,
         )
-        result = planned(request, None if model is None else program, folder, video)
+        result = planned(config, None if model is None else program, folder, video)
         if rollouts is not None:
             result["sandbox"] = rollouts.told()
     show(result, as_json, success_list(result))

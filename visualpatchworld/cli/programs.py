@@ -159,7 +159,7 @@ def record(
         if film is not None:
             if named is None or traces is not None:
                 raise VpwError("A film needs a world that runs; name it with --world WORLD, and leave out --traces.")
-            from visualpatchworld.film import film_world
+            from visualpatchworld.films import film_world
 
             filmed = film_world(film, named, model, seed, progress)
         if rerun is None:

@@ -14,7 +14,7 @@ from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.extras import need
 from visualpatchworld.files import writing
-from visualpatchworld.film import imagined
+from visualpatchworld.films import imagined
 from visualpatchworld.program.program import Program, load_program, read_program
 from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.read import read_traces

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import write_text
-from visualpatchworld.film import imagined
+from visualpatchworld.films import imagined
 from visualpatchworld.induction.windows import replay_errors
 from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import Program

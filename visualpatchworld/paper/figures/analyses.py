@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
-from visualpatchworld.paper.analyses import Analysis
+from visualpatchworld.paper.analysis import Analysis
 from visualpatchworld.paper.figures.style import BLACK, BLUE, VERMILION, WIDTH_IN, domain_order, methods_of, nothing, panels, shared_legend
 from visualpatchworld.paper.results import Results
 from visualpatchworld.paper.table import load_quoted

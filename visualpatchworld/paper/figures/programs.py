@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.paper.analyses import Analysis
+from visualpatchworld.paper.analysis import Analysis
 from visualpatchworld.paper.figures.style import BLUE, ORANGE, VERMILION, WIDTH_IN, domain_order, nothing
 from visualpatchworld.paper.record import InductionRecord
 from visualpatchworld.paper.results import Results

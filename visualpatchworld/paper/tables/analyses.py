@@ -7,7 +7,7 @@ from statistics import mean
 from typing import Any
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.paper.analyses import Analysis
+from visualpatchworld.paper.analysis import Analysis
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.results import Place, Query, Results, condition_title, find, places
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words

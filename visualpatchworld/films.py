@@ -17,7 +17,7 @@ from visualpatchworld import graphics as graphics  # chooses how MuJoCo draws be
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.extras import PIL, cv2, imageio, need
 from visualpatchworld.files import make_folder, writing
-from visualpatchworld.paper.evaluation import EvalConfig, attempts
+from visualpatchworld.paper.evaluation import EvalConfig, agent
 from visualpatchworld.plan.control import Attempt, PlanMade, Task
 from visualpatchworld.plan.return_search import compiled_search
 from visualpatchworld.plan.reward import Controller, choose_planner
@@ -221,19 +221,19 @@ SUBPIXEL_BITS = 4
 Frames = UInt8[np.ndarray, "N h w 3"]
 
 
-def write_films(folder: Path, request: EvalConfig, count: int, first: Collection[int] = ()) -> Iterator[Path]:
+def write_films(folder: Path, config: EvalConfig, count: int, first: Collection[int] = ()) -> Iterator[Path]:
     """Films of tasks that are not solved at their start, as MP4 and as GIF; the measured attempts are made again for them.
 
     The tasks with the numbers `first` come before others: who has failures wants to see those.
     """
-    attempt, world, ways = attempts(request), request.domain.simulator(request.constants), ways_in(request.domain)
-    unsolved = [task for task in request.tasks if not request.meets(task.start, task.goal)]
+    attempt, world, ways = agent(config), config.make_world(), ways_in(config.domain)
+    unsolved = [task for task in config.tasks if not config.meets(task.start, task.goal)]
     for task in sorted(unsolved, key=lambda task: task.number not in first)[:count]:
-        world.reset(seed=request.seed, options={"engine_state": task.start_engine_state})
+        world.reset(seed=config.seed, options={"engine_state": task.start_engine_state})
         made = attempt(task, world)
-        imagined = [] if request.program is None else imagined_states(request.program, made.plans)
-        frames = film(world, task, made, imagined, ways, request.planner.title)
-        name = f"{request.domain.name}-{request.method}-{request.observe}-{request.score}-{request.seed}-task{task.number:02d}"
+        imagined = [] if config.program is None else imagined_states(config.program, made.plans)
+        frames = film(world, task, made, imagined, ways, config.planner.title)
+        name = f"{config.domain.name}-{config.method}-{config.observe}-{config.score}-{config.seed}-task{task.number:02d}"
         yield from (write_film(folder / f"{name}{suffix}", frames) for suffix in (".mp4", ".gif"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from toy_program import RIGHT
 
 from visualpatchworld.domain import Domain, load_domain
-from visualpatchworld.film import CAPTION_PX, IMAGINED, LAST_FRAMES, REAL, SCALE, film, imagined_states, write_films
+from visualpatchworld.films import CAPTION_PX, IMAGINED, LAST_FRAMES, REAL, SCALE, film, imagined_states, write_films
 from visualpatchworld.paper.evaluation import EvalConfig
 from visualpatchworld.plan.control import Attempt, PlanMade, Task
 from visualpatchworld.program.program import Program
@@ -99,12 +99,12 @@ def test_imagined_and_real_ways_are_drawn(rooms: Domain):
 @pytest.mark.filterwarnings("ignore:os.fork")
 def test_films_can_be_watched(tmp_path: Path, toy: Domain):
     episodes = tuple(collect(toy, toy.constants, episodes=5, seed=3))
-    request = EvalConfig(
+    config = EvalConfig(
         domain=toy, constants=toy.constants, vary={}, method="vpw", program=RIGHT, observe="oracle", score="induced", episodes=episodes,
         source="toy", count=6, offset=10, seed=4, metric="at_goal",
     )  # fmt: skip
-    wanted = [task.number for task in request.tasks if not request.meets(task.start, task.goal)][-1]
-    paths = list(write_films(tmp_path, request, 1, first=[wanted]))
+    wanted = [task.number for task in config.tasks if not config.meets(task.start, task.goal)][-1]
+    paths = list(write_films(tmp_path, config, 1, first=[wanted]))
     assert [path.suffix for path in paths] == [".mp4", ".gif"]
     assert wanted > 0 and all(path.stem.endswith(f"task{wanted:02d}") for path in paths)
     assert sorted(tmp_path.iterdir()) == sorted(paths)
