@@ -73,7 +73,7 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
     from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
     from visualpatchworld.paper.task import Goals, GoalsOf, summarize
     from visualpatchworld.program.program import load_program
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     keep_compiled(all_cores=True)
     path = _episodes(options, name)
@@ -132,7 +132,7 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
 def _episodes(options: argparse.Namespace, name: str) -> Path:
     """The file of a domain's episodes: given, or collected once with episodes that are long enough."""
     from visualpatchworld.trace.episode import collect
-    from visualpatchworld.trace.write import write_traces
+    from visualpatchworld.trace.file import write_traces
 
     given = dict(pair.partition("=")[::2] for pair in options.traces)
     path = Path(given[name]) if name in given else options.cache / (f"{name}-{options.case}.h5" if options.case else f"{name}.h5")

@@ -17,7 +17,6 @@ LAYERS = [
     ["files", "extras", "world.trajectory"],
     ["llm"],
     ["scene"],
-    ["trace.layout"],
     ["simulator", "task"],
     ["graphics", "engine_pool"],
     ["laws"],

@@ -37,8 +37,7 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.trace.episode import Traces, episodes_of_arrays, for_fitting, for_tasks
 from visualpatchworld.trace.episode import collect as collected
-from visualpatchworld.trace.read import read_traces
-from visualpatchworld.trace.write import write_traces
+from visualpatchworld.trace.file import read_traces, write_traces
 from visualpatchworld.world.collect import collect as collect_steps
 from visualpatchworld.world.open import open_world
 

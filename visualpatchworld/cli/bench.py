@@ -205,7 +205,7 @@ def baseline(
     from visualpatchworld.paper.baselines.study import find_method, run, summary
     from visualpatchworld.paper.record import PROGRAM, SEARCH
     from visualpatchworld.trace.episode import collect, for_fitting
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     rival, world = find_method(method), load_domain(domain)
     if (endpoint is None) == (replay is None):

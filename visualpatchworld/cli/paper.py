@@ -41,7 +41,7 @@ def analyse(
     from visualpatchworld.paper.measure import Measurand, measure_analysis
     from visualpatchworld.paper.suite import MethodProgram, find_programs
     from visualpatchworld.trace.episode import collect
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     world, kinds = load_domain(domain), find_analyses()
     if kind not in kinds:

@@ -116,7 +116,7 @@ def plan(
     from visualpatchworld.program.program import load_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts
     from visualpatchworld.trace.episode import collect
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     if task not in ("", "goal", "reward"):
         raise UnknownName("task", task, ("goal", "reward"))

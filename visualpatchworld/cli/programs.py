@@ -61,7 +61,7 @@ def rollout(
     from visualpatchworld.induction.windows import predict, prediction_errors, trajectories_of
     from visualpatchworld.program.program import Program, load_program, read_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     if domain is None:
         if sandbox:

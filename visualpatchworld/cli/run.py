@@ -135,8 +135,7 @@ def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed:
     from visualpatchworld.errors import BadTrace
     from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.episode import collect
-    from visualpatchworld.trace.read import read_traces
-    from visualpatchworld.trace.write import write_traces
+    from visualpatchworld.trace.file import read_traces, write_traces
 
     try:
         kept = read_traces(path, world)

@@ -17,7 +17,7 @@ from visualpatchworld.live.truth import LoggedTruth, RunningTruth, Truth
 from visualpatchworld.paper.record import FoundProgram
 from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import Program, load_program, read_program
-from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.file import read_traces
 from visualpatchworld.world.live import DomainWorld
 from visualpatchworld.world.log import LogWorld
 from visualpatchworld.world.log_table import Columns

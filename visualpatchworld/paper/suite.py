@@ -192,7 +192,7 @@ def kept_reports(jobs: Sequence[CellJob], results: Path) -> dict[CellJob, dict[s
     A suite that goes on starts no process for them.
     """
     from visualpatchworld.paper.evaluation import measure, measure_floors, report
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     episodes = cache(lambda source: read_traces(source.traces, load_domain(source.domain)).episodes)
     found = {}

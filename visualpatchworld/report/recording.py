@@ -17,7 +17,7 @@ from visualpatchworld.files import writing
 from visualpatchworld.films import imagined
 from visualpatchworld.program.program import Program, load_program, read_program
 from visualpatchworld.trace.episode import collect
-from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.file import read_traces
 from visualpatchworld.world.collect import excitation, record, replay
 from visualpatchworld.world.log import LogWorld
 from visualpatchworld.world.open import open_world

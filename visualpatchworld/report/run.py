@@ -16,7 +16,7 @@ from visualpatchworld.program.program import MOST_BYTES, BadProgram, Program, re
 from visualpatchworld.report.sections import Measured, NoRun, measured_with
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Traces
-from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.file import read_traces
 
 LARGEST_JSON, LARGEST_EPISODES, LARGEST_FILM = 200_000_000, 50_000_000_000, 12_000_000  # bytes that are read of a file
 
