@@ -199,7 +199,7 @@ def planned(
     shown: dict[str, Any] = {}
     filmed = None
     if films is not None:
-        from visualpatchworld.report.film import NoPictures, open_filmed
+        from visualpatchworld.films import NoPictures, open_filmed
 
         try:
             world = filmed = open_filmed(world.name)
@@ -210,7 +210,7 @@ def planned(
         def told(number: int, earned: float) -> None:
             progress(f"episode {number + 1} of {episodes} earned {earned:.4g}")
             if filmed is not None and films is not None and filmed.rolling:
-                from visualpatchworld.report.film import write_world_film
+                from visualpatchworld.films import write_world_film
 
                 filmed.rolling = False
                 path = films / f"{folder_name(filmed.name)}-reward-{seed}.mp4"

@@ -293,21 +293,21 @@ def _goals(cell: Mapping[str, Any]) -> str:
 NUM_FILMS = 3  # tasks that are filmed
 
 
-def planned(request: EvalConfig, program: Path | None, results: Path, video: Path | None) -> dict[str, Any]:
+def planned(config: EvalConfig, program: Path | None, results: Path, video: Path | None) -> dict[str, Any]:
     """The fields of `vpw plan --json`; what the results hold already is not computed again."""
+    from visualpatchworld.films import write_films
     from visualpatchworld.paper.evaluation import measure, measure_floors, report
-    from visualpatchworld.paper.film import write_films
 
     folder = make_folder(results)
     with working("planning") as stage:
-        stage("resting and acting at random")
-        floors = measure_floors(folder, request)
-    with progress(measure(folder, request), "planning", request.count) as done:
+        stage("zero and random actions")
+        floors = measure_floors(folder, config)
+    with progress(measure(folder, config), "planning", config.count) as done:
         outcomes = list(done)
     films = []
     if video is not None:
         failed = [outcome.task for outcome in outcomes if not outcome.success]
-        with progress(write_films(make_folder(video), request, NUM_FILMS, failed), "filming", 2 * NUM_FILMS) as written:
+        with progress(write_films(make_folder(video), config, NUM_FILMS, failed), "filming", 2 * NUM_FILMS) as written:
             films = [str(path) for path in written]
     places = {"program": None if program is None else str(program), "results": str(folder), "films": films}
-    return report(request, outcomes, floors) | places
+    return report(config, outcomes, floors) | places

@@ -104,7 +104,7 @@ def induce(
     from visualpatchworld.files import make_folder, write_text, writing
     from visualpatchworld.induction.induce import check_view, induce_from, summary
     from visualpatchworld.trace.episode import collect, for_fitting
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     if world not in find_domains():
         finite((seconds, *(() if dt is None else (dt,))))
@@ -156,7 +156,7 @@ def acquire(
     from visualpatchworld.paper import acquire as stage
     from visualpatchworld.program.program import load_program
     from visualpatchworld.trace.episode import collect, for_fitting
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     keep_compiled(all_cores=True)
     world = load_domain(domain)

@@ -69,8 +69,8 @@ def scene(
     from visualpatchworld.scene.extractor import Moment, ToolExtractor
     from visualpatchworld.scene.picture import overlay as drawn
     from visualpatchworld.scene.picture import read_picture, write_picture
-    from visualpatchworld.trace.read import read_traces
-    from visualpatchworld.trace.write import moment_of
+    from visualpatchworld.trace.episode import moment_of
+    from visualpatchworld.trace.file import read_traces
 
     world, asked = load_domain(domain), Asked(endpoint, model, record, replay, calls, calibration)
     path, _, row = moment.rpartition(":")
@@ -110,8 +110,8 @@ def export(
 
     Example: vpw export episodes.h5 --domain DOMAIN --view oracle --out transitions.jsonl
     """
-    from visualpatchworld.trace.read import read_traces
-    from visualpatchworld.trace.write import export as exported
+    from visualpatchworld.trace.episode import export as exported
+    from visualpatchworld.trace.file import read_traces
 
     world = load_domain(domain)
     recorded = read_traces(traces, world)

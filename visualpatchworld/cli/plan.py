@@ -109,14 +109,14 @@ def plan(
     """
     from visualpatchworld.cli import _any_world
     from visualpatchworld.files import make_folder
-    from visualpatchworld.paper.baselines.record import read_written
     from visualpatchworld.paper.evaluation import EvalConfig
+    from visualpatchworld.paper.record import read_written
     from visualpatchworld.paper.task import Goals, counted, read_goal
     from visualpatchworld.plan.scorer import RolloutScorer
     from visualpatchworld.program.program import load_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts
     from visualpatchworld.trace.episode import collect
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     if task not in ("", "goal", "reward"):
         raise UnknownName("task", task, ("goal", "reward"))
@@ -170,7 +170,7 @@ def plan(
             seen = tuple(new)
     running = sandboxed_rollouts(model, names, action_dim, unfiltered=unfiltered) if sandbox and model is not None else nullcontext()
     with running as rollouts:
-        request = EvalConfig(
+        config = EvalConfig(
             domain=domain,
             constants=constants,
             vary=changes(vary),
@@ -191,7 +191,7 @@ def plan(
             goals=wanted,
             steps_allowed=budget,
         )
-        result = planned(request, None if model is None else program, folder, video)
+        result = planned(config, None if model is None else program, folder, video)
         if rollouts is not None:
             result["sandbox"] = rollouts.told()
     show(result, as_json, success_list(result))

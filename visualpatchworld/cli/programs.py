@@ -61,7 +61,7 @@ def rollout(
     from visualpatchworld.induction.windows import predict, prediction_errors, trajectories_of
     from visualpatchworld.program.program import Program, load_program, read_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     if domain is None:
         if sandbox:
@@ -146,7 +146,8 @@ def record(
 
     Example: vpw record runs/pendulum --film pendulum.mp4
     """
-    from visualpatchworld.report.recording import find_program, read_for, truth_of, write_recording
+    from visualpatchworld.paper.record import find_program
+    from visualpatchworld.report.recording import read_for, truth_of, write_recording
 
     if rerun is None and film is None:
         raise VpwError("Say what to write: --rerun FILE.rrd, --film FILE.mp4, or both.")
@@ -158,7 +159,7 @@ def record(
         if film is not None:
             if named is None or traces is not None:
                 raise VpwError("A film needs a world that runs; name it with --world WORLD, and leave out --traces.")
-            from visualpatchworld.report.film import film_world
+            from visualpatchworld.films import film_world
 
             filmed = film_world(film, named, model, seed, progress)
         if rerun is None:
@@ -212,19 +213,20 @@ def live(
 
     need("live")
     from visualpatchworld.live.server import Saving, serve
-    from visualpatchworld.live.start import find, start
+    from visualpatchworld.live.start import start
+    from visualpatchworld.paper.record import find_program
 
-    place = find(path)
+    found = find_program(path)
     keep_compiled()
     with working("starting") as progress:
         columns = columns_of(action, state, episode, dt)
-        session = start(place, world=world or domain, traces=traces, columns=columns, horizon=horizon, seed=seed, progress=progress)
+        session = start(found, world=world or domain, traces=traces, columns=columns, horizon=horizon, seed=seed, progress=progress)
 
     def ready(url: str) -> None:
-        result = {"url": url, "program": str(place.program), "world": session.truth.name, "pid": os.getpid()}
+        result = {"url": url, "program": str(found.path), "world": session.truth.name, "pid": os.getpid()}
         show(result, as_json, f"{session.truth.name}: open {url} in a browser; Ctrl-C closes it.")
         sys.stdout.flush()
 
-    if not serve(session, Saving(place.program.parent, place.program.stem), port, ready):
+    if not serve(session, Saving(found.path.parent, found.path.stem), port, ready):
         sys.stdout.flush()
         os._exit(0)  # a compilation that nobody waits for any more must not hold the command up

@@ -85,7 +85,7 @@ def run(
     domain = domain.of(constants)
     folder = make_folder(out or Path("runs") / domain.name)
     traces = folder / "episodes.h5"
-    request = EvalConfig(
+    config = EvalConfig(
         domain=domain,
         constants=constants,
         vary=changes(vary),
@@ -101,11 +101,11 @@ def run(
         metric=next(iter(domain.metrics)),
         planner_name=DEFAULT,
     )
-    _ = request.tasks  # too few are told before the long work, not after it
-    induction = _induction(folder, domain, constants, request.episodes, seed)
+    _ = config.tasks  # too few are told before the long work, not after it
+    induction = _induction(folder, domain, constants, config.episodes, seed)
     path = folder / "world_model.py"
     program = load_program(path, domain.scene.state_space, domain.layout.action.width)
-    planning = planned(dataclasses.replace(request, program=program), path, folder / "results", folder / "films")
+    planning = planned(dataclasses.replace(config, program=program), path, folder / "results", folder / "films")
     with working("writing the page") as stage:
         page = write_report(folder, stage).path
     result = {
@@ -135,8 +135,7 @@ def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed:
     from visualpatchworld.errors import BadTrace
     from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.episode import collect
-    from visualpatchworld.trace.read import read_traces
-    from visualpatchworld.trace.write import write_traces
+    from visualpatchworld.trace.file import read_traces, write_traces
 
     try:
         kept = read_traces(path, world)

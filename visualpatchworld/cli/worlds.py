@@ -65,7 +65,7 @@ def collect(
     Example: vpw collect DOMAIN --episodes 100 --out episodes.h5
     """
     from visualpatchworld.trace.episode import collect as collected
-    from visualpatchworld.trace.write import write_traces
+    from visualpatchworld.trace.file import write_traces
 
     world = load_domain(domain)
     constants = varied_constants(world, vary)

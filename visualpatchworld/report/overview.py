@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import from_json, write_text
 from visualpatchworld.paper.figures.draw import find_figures, make_figure, write_figure
-from visualpatchworld.paper.induction_record import ConstantRecord
+from visualpatchworld.paper.record import ConstantRecord
 from visualpatchworld.paper.results import NoResults, Results, read_results
 from visualpatchworld.paper.table import as_html
 from visualpatchworld.paper.tables import ABOUT_WORLDS, find_tables, make_table

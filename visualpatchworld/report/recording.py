@@ -7,25 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.extras import need
-from visualpatchworld.files import from_json, read_bytes, writing
-from visualpatchworld.program.env import imagine
+from visualpatchworld.files import writing
+from visualpatchworld.films import imagined
 from visualpatchworld.program.program import Program, load_program, read_program
 from visualpatchworld.trace.episode import collect
-from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.file import read_traces
 from visualpatchworld.world.collect import excitation, record, replay
 from visualpatchworld.world.log import LogWorld
 from visualpatchworld.world.open import open_world
 from visualpatchworld.world.trajectory import Trajectory
 
-PROGRAM, RECORD = "world_model.py", "induction.json"
 STEPS = 200  # of an episode of a world that sets itself no limit
 
 
@@ -39,19 +36,6 @@ class Truth:
     dt: float | None
     episodes: tuple[Trajectory, ...]
     draw: Callable[[Float[np.ndarray, " O"]], UInt8[np.ndarray, "H W 3"]] | None = None  # the world as it looks in a state
-
-
-def find_program(path: Path) -> tuple[Path, str | None]:
-    """The program's file that a folder or a file stands for, and the world that the record beside it names."""
-    program = path / PROGRAM if path.is_dir() else path
-    if not program.is_file():
-        raise VpwError(f"There is no program '{program}'; `vpw induce WORLD --out {path}` writes one.")
-    try:
-        told = from_json(read_bytes(program.parent / RECORD, "record", VpwError))
-        world = told.get("world") or told.get("domain")
-    except (VpwError, ValueError, AttributeError):
-        world = None
-    return program, world if isinstance(world, str) else None
 
 
 def truth_of(world: str | None, traces: Path | None, *, episodes: int, seed: int, pictures: bool = False) -> Truth:
@@ -97,29 +81,6 @@ def read_for(path: Path, world: str | None) -> Program:
         domain = load_domain(str(world))
         return load_program(path, domain.scene.state_space, domain.layout.action.width)
     return Program(read_program(path), path)
-
-
-def imagined(program: Program, trajectory: Trajectory, horizon: int) -> Float[np.ndarray, "T+1 O"]:
-    """What the program foresees along the actions of a trajectory, beginning anew from the truth every so many steps."""
-    steps, width = len(trajectory), trajectory.observations.shape[1]
-    starts = np.arange(0, steps, horizon)
-    surplus = len(starts) * horizon - steps
-    actions = np.concatenate([trajectory.actions, np.zeros((surplus, trajectory.actions.shape[1]))]).reshape(len(starts), horizon, -1)
-    with jax.enable_x64(True):
-        world = imagine(program, "jax", np.float64)
-
-        def ahead(start: jax.Array, acted: jax.Array) -> jax.Array:
-            def advance(state, action):
-                after = world.step(state, action)
-                return after, world.observe(after)
-
-            return jax.lax.scan(advance, world.read(start), acted)[1]
-
-        seen = jax.jit(jax.vmap(ahead))(jnp.asarray(trajectory.observations[starts], jnp.float64), jnp.asarray(actions, jnp.float64))
-        foreseen = np.asarray(seen)
-    if foreseen.shape[-1] != width:
-        raise BadTrace(f"The program observes {foreseen.shape[-1]} fields, and the world {width}.")
-    return np.concatenate([trajectory.observations[:1], foreseen.reshape(-1, width)[:steps]])
 
 
 def errors(truth: Truth, seen: Float[np.ndarray, "T O"], foreseen: Float[np.ndarray, "T O"]) -> Float[np.ndarray, "T O"]:

@@ -19,14 +19,13 @@ from visualpatchworld.errors import VpwError
 from visualpatchworld.extras import PIL, imageio
 from visualpatchworld.files import from_json, write_text
 from visualpatchworld.paper.cell import Cell, Outcome
-from visualpatchworld.paper.film import ways_in
-from visualpatchworld.paper.induction_record import SettingsRecord
+from visualpatchworld.paper.record import PROGRAM, SettingsRecord
 from visualpatchworld.report.page import REPORT, Written, data_url, in_steps, render
-from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, PROGRAM, NotSent, Run, read_run, sent
+from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, NotSent, Run, read_run, sent
 from visualpatchworld.report.sections import coloured, constant_rows, error_charts, evidence_of, stretch, stretch_charts
 from visualpatchworld.report.world import is_world_run
 from visualpatchworld.report.world_page import write_world_report
-from visualpatchworld.scene.calibrate import calibration_path, extractor
+from visualpatchworld.scene.calibrate import calibration_path, extractor, ways_in
 from visualpatchworld.scene.picture import as_data_url
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
 from visualpatchworld.scene.tool.look import Sighting

@@ -16,7 +16,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.induction.select import refutation
 from visualpatchworld.paper.cell import Outcome
-from visualpatchworld.paper.induction_record import BadRecord, CandidateRecord, InductionRecord, VerdictRecord
+from visualpatchworld.paper.record import BadRecord, CandidateRecord, InductionRecord, VerdictRecord
 from visualpatchworld.paper.results import Result, condition_title
 from visualpatchworld.paper.task import Summary, summarize
 from visualpatchworld.program.program import Program
@@ -126,7 +126,7 @@ class Measured:
     @property
     def strips(self) -> list[Strip]:
         """A row of marks for the program, then one for each floor."""
-        rows = (("planned", self.result), ("resting", self.zero), ("acting at random", self.random))
+        rows = (("planned", self.result), ("zero actions", self.zero), ("random actions", self.random))
         return [Strip(name, in_order(part.outcomes)) for name, part in rows if part is not None]
 
     @property

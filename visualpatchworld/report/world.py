@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import from_json, read_text
-from visualpatchworld.paper.induction_record import BadRecord, ConstantRecord, Error
+from visualpatchworld.paper.record import INDUCTION, PROGRAM, BadRecord, ConstantRecord, Error
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
-from visualpatchworld.report.run import INDUCTION, LARGEST_JSON, PROGRAM, lies_in, sent
+from visualpatchworld.report.run import LARGEST_JSON, lies_in, sent
 
 PLAN, CHECK, FILMS = "plan.json", "check.json", "films"
 LOOSE = 0.1  # a standard error of more than this share of its constant leaves the constant open

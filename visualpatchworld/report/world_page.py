@@ -12,11 +12,11 @@ from markupsafe import Markup
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import write_text
+from visualpatchworld.films import imagined
 from visualpatchworld.induction.windows import replay_errors
 from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import Program
 from visualpatchworld.report.page import REPORT, Chart, Line, Written, data_url, render, svg
-from visualpatchworld.report.recording import imagined
 from visualpatchworld.report.run import LARGEST_FILM, sent
 from visualpatchworld.report.sections import coloured
 from visualpatchworld.report.world import CheckRecord, WorldRun, undetermined

@@ -25,7 +25,7 @@ from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.look import Look, Paint, Palette
 from visualpatchworld.scene.tool.shape import Shape
 from visualpatchworld.scene.tool.walls import Walls
-from visualpatchworld.trace.layout import Column, TraceLayout
+from visualpatchworld.simulator import Column, TraceLayout
 
 SUCCESS_PX = 20.0
 SUCCESS_RAD = np.pi / 9

@@ -12,7 +12,7 @@ from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.look import Look, Paint, Palette
 from visualpatchworld.scene.tool.shape import Shape
 from visualpatchworld.scene.tool.walls import Walls
-from visualpatchworld.trace.layout import Column, TraceLayout
+from visualpatchworld.simulator import Column, TraceLayout
 
 SUCCESS_PX = 16.0
 
