@@ -39,6 +39,7 @@ from visualpatchworld.trace.episode import Traces, episodes_of_arrays, for_fitti
 from visualpatchworld.trace.episode import collect as collected
 from visualpatchworld.trace.file import read_traces, write_traces
 from visualpatchworld.world.collect import collect as collect_steps
+from visualpatchworld.world.log_table import Columns
 from visualpatchworld.world.open import open_world
 
 SCORES: tuple[Score, ...] = ("induced", "hybrid", "sparing", "simulator")
@@ -93,12 +94,12 @@ def probe(domain: Domain, *, vary: Mapping[str, object] | None = None, seed: int
     return choose_form(domain, black_box(domain, constants), np.random.default_rng(seed), thorough=thorough)
 
 
-def look(world: Any, *, steps: int = 1000, fields: Mapping[str, str] | None = None, seed: int = 0) -> Reading:
+def look(world: Any, *, steps: int = 1000, fields: Mapping[str, str] | None = None, columns: Columns = Columns(), seed: int = 0) -> Reading:
     """What the fields of a world are, from a few of its steps or from its log: angles, velocities, time step, what is derived or noise.
 
     Example: `print(vpw.look("Pendulum-v1"))`
     """
-    opened = open_world(world)
+    opened = open_world(world, columns=columns)
     seen = collect_steps(opened, steps, np.random.default_rng(seed))
     return read_fields(seen, opened.action_space, given_names(opened), opened.dt, fields)
 
@@ -126,6 +127,7 @@ def induce(
     seconds: float = 60.0,
     episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
+    columns: Columns = Columns(),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Discovery: ...
 
@@ -142,10 +144,12 @@ def induce(
     seconds: float = 60.0,
     episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
+    columns: Columns = Columns(),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Induction | Discovery:
     """A program of a world. Of anything that can be reset and stepped, or of a log, it is found by a search that is told nothing else:
     an environment, its id, a task of dm_control, a file, arrays; at most `steps` of the world are taken, in about so many `seconds`.
+    Where the names in a table leave open what is what, `columns` says it.
 
     Of a domain with its traces it is found on both levels: experiments choose the form, and all episodes but the last fifth fit its
     constants.
@@ -155,10 +159,12 @@ def induce(
     With `view="tool"` only pictures are seen; with `sketch` the form is named instead of chosen; `progress=print` says what is being done.
 
     Example: `found = vpw.induce(gymnasium.make("Pendulum-v1")); print(found); print(found.program)`
+    Example: `found = vpw.induce("machine.csv", columns=vpw.Columns(action="voltage", dt=0.01))`
     Example: `found = vpw.induce(world, traces); print(found); Path("world_model.py").write_text(found.program.text)`
     """
     if traces is None:
-        return discover(open_world(world), budget=steps, seed=seed, seconds=seconds, episodes=episodes, fields=fields, progress=progress)
+        opened = open_world(world, columns=columns)
+        return discover(opened, budget=steps, seed=seed, seconds=seconds, episodes=episodes, fields=fields, progress=progress)
     domain: Domain = world
     fitted = for_fitting(_of(domain, traces).episodes)
     return induce_from(

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from jaxtyping import Float
 
 from visualpatchworld.induction.blackbox import BlackBox
 from visualpatchworld.induction.fit import Fit, fit
 from visualpatchworld.induction.loss import quick_search_over
-from visualpatchworld.induction.windows import Windows, predict
+from visualpatchworld.induction.windows import Windows
 from visualpatchworld.laws.form import Family, Form
 from visualpatchworld.laws.probe import Probe
-from visualpatchworld.program.source import emit, unfitted
+from visualpatchworld.program.source import unfitted
 from visualpatchworld.scene.state import StateSpace
 from visualpatchworld.world.trajectory import Trajectory
 
@@ -229,14 +230,20 @@ def _try(
     *,
     noisy: bool,
 ) -> FormCandidate:
-    constants, program = sketch.constants, unfitted(sketch)
-    found = fit(program, constants, windows, windows, state_space, rng, quick_search_over(windows.horizon), warm_starts, noisy=noisy)
-    predicted = predict(emit(sketch, found.values, found.errors), windows)
-    verdicts = []
-    for i, probe in enumerate(probes):
-        if not probe.tests:
-            continue
-        errors = {name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()}
-        explained = all(np.isfinite(errors[name]) and errors[name] <= tolerances[name] for name in tolerances)
-        verdicts.append(ProbeVerdict(probe.name, probe.tests, errors, explained))
-    return FormCandidate(sketch, len(constants), len(program.text.splitlines()), found, tuple(verdicts))
+    def verdicts_on(predicted: Float[np.ndarray, "N H S"]) -> tuple[ProbeVerdict, ...]:
+        verdicts = []
+        for i, probe in enumerate(probes):
+            if not probe.tests:
+                continue
+            errors = {name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()}
+            explained = all(np.isfinite(errors[name]) and errors[name] <= tolerances[name] for name in tolerances)
+            verdicts.append(ProbeVerdict(probe.name, probe.tests, errors, explained))
+        return tuple(verdicts)
+
+    def misses(predicted: Float[np.ndarray, "N H S"]) -> int:
+        return sum(not verdict.explained for verdict in verdicts_on(predicted))
+
+    program, search = unfitted(sketch), quick_search_over(windows.horizon)
+    found = fit(program, sketch.constants, windows, windows, state_space, rng, search, warm_starts, misses=misses, noisy=noisy)
+    assert found.predicted is not None
+    return FormCandidate(sketch, len(sketch.constants), len(program.text.splitlines()), found, verdicts_on(found.predicted))

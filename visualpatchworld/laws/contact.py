@@ -67,21 +67,20 @@ def touch_planes_when_round(contacts, body, *, own_radius, planes):
 
 def gap_to_polygon(point, corners):
     """Distance from a point to a convex polygon (negative inside) and the unit normal from the polygon to the point."""
-    square, near, depth, out = np.inf, (0.0, 0.0), -np.inf, (0.0, 0.0)
+    x, y = point
+    depth, nx, ny, low, high = -np.inf, 0.0, 0.0, 0.0, 0.0
     for (ax, ay), (bx, by) in zip(corners, corners[1:] + corners[:1], strict=True):  # counter-clockwise
         length = ((bx - ax) ** 2 + (by - ay) ** 2) ** 0.5
         ux, uy = (bx - ax) / length, (by - ay) / length
-        x, y = point[0] - ax, point[1] - ay
-        edge_depth = uy * x - ux * y
-        along = np.clip(ux * x + uy * y, 0.0, length)
-        x, y = x - along * ux, y - along * uy
-        nearer, deeper = x * x + y * y < square, edge_depth > depth
-        square, near = np.minimum(square, x * x + y * y), (np.where(nearer, x, near[0]), np.where(nearer, y, near[1]))
-        depth, out = np.maximum(depth, edge_depth), (np.where(deeper, uy, out[0]), np.where(deeper, -ux, out[1]))
-    outside = depth > 0
-    distance = np.sqrt(np.where(outside, square, 1.0))
-    normal = (np.where(outside, near[0] / distance, out[0]), np.where(outside, near[1] / distance, out[1]))
-    return np.where(outside, distance, depth), normal
+        edge_depth = uy * (x - ax) - ux * (y - ay)
+        deeper, depth = edge_depth > depth, np.maximum(depth, edge_depth)
+        nx, ny = np.where(deeper, uy, nx), np.where(deeper, -ux, ny)
+        low, high = np.where(deeper, ux * ax + uy * ay, low), np.where(deeper, ux * bx + uy * by, high)
+    along = nx * y - ny * x  # the edge that the point is farthest out of always holds the nearest place
+    beyond, outside = along - np.clip(along, low, high), depth > 0
+    distance = np.sqrt(np.where(outside, depth * depth + beyond * beyond, 1.0))
+    out_x, out_y = (depth * nx - beyond * ny) / distance, (depth * ny + beyond * nx) / distance
+    return np.where(outside, distance, depth), (np.where(outside, out_x, nx), np.where(outside, out_y, ny))
 
 
 def yielding(contacts, *, recovery=RECOVERY, slop=SLOP):
@@ -98,17 +97,21 @@ def undoing(contacts, *, recovery=RECOVERY, slop=SLOP):
 
 
 def push_smoothly(contacts, motion, *, inertia=INERTIA, center=CENTER):
-    """The body's motion once every contact has pushed it just enough, in a few sweeps over all of them."""
+    """The body's motion once every contact has pushed it just enough, in sweeps over all of them."""
     vx, vy, spin = motion
-    turns = [(x - center[0]) * ny - (y - center[1]) * nx for _, (nx, ny), (x, y), _, _ in contacts]
-    gives = [1.0 / (1.0 + turn * turn / inertia) for turn in turns]
+    lines = [(nx, ny, (x - center[0]) * ny - (y - center[1]) * nx) for _, (nx, ny), (x, y), _, _ in contacts]
+    alone, shares = [], []  # the push of each contact if there were no other, and what it is spared by a push of another
+    for (depth, _, _, speed, _), (nx, ny, turn) in zip(contacts, lines, strict=True):
+        give = np.where(depth >= 0, 1.0 / (1.0 + turn * turn / inertia), 0.0)
+        alone.append((vx * nx + vy * ny + spin * turn - speed) * give)
+        shares.append([(nx * other_x + ny * other_y + turn * other_turn / inertia) * give for other_x, other_y, other_turn in lines])
     pushes = [0.0 for _ in contacts]
-    for _ in range(4):
-        for i, (depth, (nx, ny), _, speed, _) in enumerate(contacts):
-            push = pushes[i] + (vx * nx + vy * ny + spin * turns[i] - speed) * gives[i]
-            push = np.where(depth >= 0, np.maximum(push, 0.0), 0.0)
-            change, pushes[i] = push - pushes[i], push
-            vx, vy, spin = vx - change * nx, vy - change * ny, spin - change * turns[i] / inertia
+    for _ in range(10):
+        for i, share in enumerate(shares):
+            others = sum(share[j] * push for j, push in enumerate(pushes) if j != i)
+            pushes[i] = np.maximum(alone[i] - others, 0.0)
+    for push, (nx, ny, turn) in zip(pushes, lines, strict=True):
+        vx, vy, spin = vx - push * nx, vy - push * ny, spin - push * turn / inertia
     return vx, vy, spin
 
 

@@ -36,10 +36,15 @@ GAP = 1.5  # a row that comes so many time steps late follows a gap
 class Columns:
     """Which columns of a table are what; what is not said is guessed where the names leave no doubt."""
 
-    action: Sequence[str] | None = None  # empty: nothing was done
-    state: Sequence[str] | None = None
+    action: str | Sequence[str] | None = None  # empty: nothing was done
+    state: str | Sequence[str] | None = None
     episode: str | None = None
-    dt: float | None = None
+    dt: float | None = None  # s
+
+    def __post_init__(self):
+        for field in ("action", "state"):
+            if isinstance(name := getattr(self, field), str):
+                object.__setattr__(self, field, (name,))
 
 
 def read_csv(path: Path, columns: Columns = Columns()) -> Recording:
@@ -111,7 +116,10 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
     labels = {key: _labels(table[key], key, name) for key in action if table[key].dtype.kind != "f"}
     table |= {key: _numbered(table[key], names) for key, names in labels.items()}
     if columns.action is None and not action and columns.state is None:
-        raise BadTrace(f"{name}: which columns are actions? Say --action COL,COL (or --action none); there are {', '.join(free)}.")
+        raise BadTrace(
+            f"{name}: which columns are actions? Say --action COL,COL (or --action none), in Python "
+            f"columns=vpw.Columns(action=(...)); there are {', '.join(free)}."
+        )
     state = list(columns.state) if columns.state is not None else [key for key in free if key not in action]
     if not state:
         raise BadTrace(f"{name} has no column left to be the state; there are {', '.join(table)}.")
