@@ -269,9 +269,9 @@ def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_js
     from visualpatchworld.files import to_json, write_text
     from visualpatchworld.induction.discover import BUDGET
     from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.report.recording import check
     from visualpatchworld.report.run_page import write_report
     from visualpatchworld.report.world import CHECK, FILMS, PLAN
-    from visualpatchworld.report.world_page import check
 
     need("report")  # told before the long work, not after it
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -49,6 +50,14 @@ class CandidateRecord(_Record):
     constants: dict[str, float | None]
     set_aside: str | None
     verdicts: tuple[VerdictRecord, ...]
+
+    def why_not(self, tolerances: Mapping[str, float]) -> str:
+        """What speaks against a form that was not chosen."""
+        from visualpatchworld.induction.select import refutation  # here: records are read where JAX is not loaded
+
+        if self.set_aside:
+            return f"set aside: {self.set_aside}"
+        return str(refutation(self.verdicts, tolerances) or "explains as much, but is less simple")
 
 
 class ConstantRecord(_Record):

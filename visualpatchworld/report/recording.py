@@ -1,4 +1,4 @@
-"""A recording for Rerun's viewer: true and imagined motion side by side, their difference, pictures, constants and the program."""
+"""True and imagined motion side by side: a recording for Rerun's viewer, and steps that no search has seen."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.extras import need
 from visualpatchworld.files import writing
 from visualpatchworld.films import imagined
+from visualpatchworld.induction.windows import replay_errors
 from visualpatchworld.program.program import Program, load_program, read_program
 from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.file import read_traces
+from visualpatchworld.world.collect import collect as explore
 from visualpatchworld.world.collect import excitation, record, replay
 from visualpatchworld.world.log import LogWorld
 from visualpatchworld.world.open import open_world
 from visualpatchworld.world.trajectory import Trajectory
+from visualpatchworld.world.world import World
 
 STEPS = 200  # of an episode of a world that sets itself no limit
 
@@ -154,3 +157,40 @@ def _constants(program: Program) -> str:
             value, _, comment = rest.partition("#")
             rows.append(f"| {name} | {value.strip()} | {comment.strip()} |")
     return "\n".join(rows)
+
+
+CHECK_STEPS = 400  # of a world that runs
+HORIZON = 25
+STRETCH = 100  # steps of the stretch that is shown
+MOST_POINTS = 200
+SEED_APART = 7_919  # from the seed of the search, so that episodes are others
+
+
+def check(program: Program, world: World, names: Sequence[str], seed: int) -> dict[str, Any]:
+    """Errors by horizon and field, and one stretch; of a log, what it holds out, else all of it."""
+    if isinstance(world, LogWorld):
+        seen = list(world.held_out() or world.logged())
+    else:
+        seen = explore(world, CHECK_STEPS, np.random.default_rng(seed + SEED_APART))
+    _, by_field = replay_errors(program, seen, HORIZON)
+    longest = max(seen, key=len)
+    steps = min(len(longest), max(STRETCH, _steps_of_motion(longest)))
+    piece = Trajectory(longest.observations[: steps + 1], longest.actions[:steps])
+    every = max(1, steps // MOST_POINTS)
+    return {
+        "names": list(names),
+        "steps": sum(len(one) for one in seen),
+        "by_field": {steps: {names[int(i)]: error for i, error in row.items()} for steps, row in by_field.items()},
+        "true": piece.observations[::every].tolist(),
+        "imagined": imagined(program, piece, steps)[::every].tolist(),
+        "program_hash": program.hash,
+    }
+
+
+def _steps_of_motion(trajectory: Trajectory) -> int:
+    """Steps in which something happens: a log of a thousand rows a second shows nothing in a hundred of them."""
+    seen = trajectory.observations
+    spread = seen.std(axis=0)
+    away = np.abs(seen - seen[0])[:, spread > 0] / spread[spread > 0]
+    far = np.flatnonzero(away.max(axis=1, initial=0.0) > 1.0)
+    return int(3 * far[0]) if len(far) else len(trajectory)
