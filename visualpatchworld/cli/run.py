@@ -21,6 +21,7 @@ from visualpatchworld.cli._verb import (
     StepSeconds,
     Vary,
     WorldName,
+    announce,
     candidates_table,
     changes,
     keep_compiled,
@@ -85,6 +86,7 @@ def run(
     domain = domain.of(constants)
     folder = make_folder(out or Path("runs") / domain.name)
     traces = folder / "episodes.h5"
+    announce(1, 4, f"{episodes} episodes of {domain.title}")
     request = EvalConfig(
         domain=domain,
         constants=constants,
@@ -102,10 +104,13 @@ def run(
         planner_name=DEFAULT,
     )
     _ = request.tasks  # too few are told before the long work, not after it
+    announce(2, 4, "a program of them: experiments choose its form, rollouts fit its constants")
     induction = _induction(folder, domain, constants, request.episodes, seed)
     path = folder / "world_model.py"
     program = load_program(path, domain.scene.state_space, domain.layout.action.width)
+    announce(3, 4, f"{tasks} tasks planned with the program, acted in the true world")
     planning = planned(dataclasses.replace(request, program=program), path, folder / "results", folder / "films")
+    announce(4, 4, f"a page of all that, {folder / 'report.html'}")
     with working("writing the page") as stage:
         page = write_report(folder, stage).path
     result = {
