@@ -34,7 +34,7 @@ def choose_library(wanted: str | None) -> str:
 os.environ["MUJOCO_GL"] = choose_library(os.environ.get("MUJOCO_GL"))
 
 
-class Camera:
+class OffscreenCamera:
     """A camera of a MuJoCo model that takes square pictures of `size_px`."""
 
     def __init__(self, model: mujoco.MjModel, name: str, size_px: int):

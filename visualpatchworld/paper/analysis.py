@@ -114,7 +114,7 @@ class NamedField(_Data):
     unit: str
 
 
-class Pixels(_Data):
+class PixelsOf(_Data):
     before: Point
     after: Point
     predicted: Point
@@ -129,7 +129,7 @@ class TransitionData(_Data):
     predicted: list[Known]
     action: list[Number]
     error: dict[str, Known]
-    pixels: dict[str, Pixels]
+    pixels: dict[str, PixelsOf]
     program_text: str
 
     @model_validator(mode="after")

@@ -98,7 +98,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultLine:
     """A line of a results file: one outcome with all that it was measured under."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -136,7 +136,7 @@ class CellFile:
 
     def add(self, outcome: Outcome) -> None:
         """Write an outcome down; where its line does not fit, nothing is left of it."""
-        line = memoryview(to_json(asdict(Row(self._cell, self._versions, outcome))).encode() + b"\n")
+        line = memoryview(to_json(asdict(ResultLine(self._cell, self._versions, outcome))).encode() + b"\n")
         size = os.fstat(self._descriptor).st_size
         try:
             while line:  # a full disk may take a part of it
@@ -161,9 +161,9 @@ def _cannot_write(path: Path, error: OSError) -> CannotWrite:
     return CannotWrite(f"Could not write results to '{path}' ({error.strerror}).")
 
 
-def read_rows(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[ResultLine]:
     """The lines of one results file, all of one cell and each of another task; a last line that was never finished does not count."""
-    rows: list[Row] = []
+    rows: list[ResultLine] = []
     seen: dict[int, int] = {}
     for number, line in enumerate(read_bytes(path, "results file", BadResults).split(b"\n")[:-1], start=1):
         try:
@@ -182,8 +182,8 @@ def read_rows(path: Path) -> list[Row]:
 
 
 @cache
-def _row_reader() -> TypeAdapter[Row]:
-    return TypeAdapter(Row)
+def _row_reader() -> TypeAdapter[ResultLine]:
+    return TypeAdapter(ResultLine)
 
 
 def _damaged(path: Path, number: int, reason: str) -> BadResults:

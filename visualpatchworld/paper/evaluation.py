@@ -14,7 +14,7 @@ from jaxtyping import Float
 from visualpatchworld.domain import PAPER, Cost, Domain, Metric
 from visualpatchworld.errors import VpwError
 from visualpatchworld.paper.cell import NO_PROGRAM, Cell, Observe, Outcome, Score, open_cell, versions
-from visualpatchworld.paper.task import Goals, Row, Summary, draw_far_tasks, draw_tasks, hash_tasks, summarize
+from visualpatchworld.paper.task import EpisodeStep, Goals, Summary, draw_far_tasks, draw_tasks, hash_tasks, summarize
 from visualpatchworld.plan.control import Attempt, Observer, Oracle, Pixels, Task, control, follow
 from visualpatchworld.plan.planner import Planner, Scorer
 from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, SparingScorer
@@ -205,7 +205,7 @@ class EvalConfig:
         return tuple(replace(task, goal=self.goals.masked(task.goal, space)) for task in tasks)
 
     @property
-    def _given(self) -> Row | None:
+    def _given(self) -> EpisodeStep | None:
         """The goal that a person gave, as an episode of one moment; whatever does not matter there is as in the first test episode."""
         if self.goals.given is None:
             return None
@@ -214,7 +214,7 @@ class EvalConfig:
         world = self.make_world()
         world.reset(seed=0)
         world.set_state(whole)
-        return Row(
+        return EpisodeStep(
             Episode(
                 index=-1, observations=goal[None], engine_states=world.get_engine_state()[None], actions=np.zeros((0, world.action_dim))
             ),

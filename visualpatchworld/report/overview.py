@@ -18,8 +18,7 @@ from visualpatchworld.paper.figures.draw import find_figures, make_figure, write
 from visualpatchworld.paper.record import ConstantRecord
 from visualpatchworld.paper.results import NoResults, Results, read_results
 from visualpatchworld.paper.table import as_html
-from visualpatchworld.paper.tables import ABOUT_WORLDS, find_tables, make_table
-from visualpatchworld.paper.tables.parts import read_lines
+from visualpatchworld.paper.tables import ABOUT_WORLDS, find_tables, make_table, read_lines
 from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
 from visualpatchworld.report.page import REPORT, Written, data_url, in_steps, render
@@ -97,7 +96,7 @@ class _Line(Record):
 
 
 @dataclass(frozen=True)
-class World:
+class WorldItem:
     """One program of a world with all that was measured of it; where something is not there, `absent` says so."""
 
     id: str
@@ -111,25 +110,25 @@ class World:
     absent: str = ""
 
 
-def _world(results: Results, kind: str, line: Mapping[str, Any]) -> World:
+def _world(results: Results, kind: str, line: Mapping[str, Any]) -> WorldItem:
     name = f"{kind}-{line['name']}-{line.get('seed', 0)}"
     try:
         told = _Line.model_validate({**(line.get("fitted") or {}), **line})
     except ValidationError as error:
         first = error.errors()[0]
         why = f"The line of {line['name']} is damaged ({'.'.join(map(str, first['loc']))}: {first['msg'].lower()})."
-        return World(name, kind, _Line(name=str(line["name"]), ok=False), None, {}, (), (), {}, why)
+        return WorldItem(name, kind, _Line(name=str(line["name"]), ok=False), None, {}, (), (), {}, why)
     if not told.ok or not told.program:
-        return World(name, kind, told, None, {}, (), (), {}, told.failed or f"No program of {told.name} was found.")
+        return WorldItem(name, kind, told, None, {}, (), (), {}, told.failed or f"No program of {told.name} was found.")
     plans = {(plan["name"], plan.get("seed", 0)): plan for plan in read_lines(results, "plans" if kind == "worlds" else f"{kind}_plans")}
     programs = results.folder.parent / "programs"
     try:
         program = Program(read_program(sent(programs, programs / told.program, MOST_BYTES)), Path(told.program))
     except VpwError as error:
-        return World(name, kind, told, None, {}, _figures(line), (), {}, str(error))
+        return WorldItem(name, kind, told, None, {}, _figures(line), (), {}, str(error))
     changed = program.hash != told.program_hash
     plan = plans.get((told.name, told.seed), {})
-    return World(
+    return WorldItem(
         name,
         kind,
         told,

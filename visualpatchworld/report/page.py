@@ -87,7 +87,7 @@ RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """Points joined in order; `look` is the class that says how they are drawn. What is not finite is left out."""
 
     name: str
@@ -101,7 +101,7 @@ class Chart:
 
     title: str
     x_label: str
-    lines: tuple[Line, ...]
+    lines: tuple[Curve, ...]
     band: Sequence[tuple[float, float, float]] = ()  # x, low, high
     logarithmic: bool = False
 

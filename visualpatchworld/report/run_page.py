@@ -157,7 +157,7 @@ LABEL_PX = (48.0, 10.0)  # room that a name takes in the frame
 
 
 @dataclass(frozen=True)
-class Moment:
+class SceneView:
     """A frame, what lies over it, and the graph that says it in words and numbers."""
 
     frame: str  # a data URL
@@ -172,7 +172,7 @@ class Moment:
         return [(item, numbers(item)) for item in ordered]
 
 
-def moment(run: Run) -> Moment:
+def moment(run: Run) -> SceneView:
     """The start of a test episode, or of a world set up anew where no episodes are kept."""
     world = run.domain.simulator(run.constants)
     try:
@@ -184,7 +184,7 @@ def moment(run: Run) -> Moment:
     sighting = _seen(run, world.get_state(), picture)
     moving = [item.name for item in graph.objects if not item.fixed]
     marked = tuple(name for name in moving if name in sighting.outlines)
-    return Moment(as_data_url(picture), _lines(sighting, moving), graph, marked)
+    return SceneView(as_data_url(picture), _lines(sighting, moving), graph, marked)
 
 
 def numbers(item: SceneObject) -> str:

@@ -115,7 +115,7 @@ RECENT = 4  # frames that a moment of an episode is read from
 
 
 @dataclass(frozen=True)
-class Reading:
+class AuditedMoment:
     """One audited moment: what was seen in its last picture, and the state that was read, or None where something was hidden."""
 
     moment: Moment
@@ -141,7 +141,7 @@ class Audit:
     seconds_per_frame: float  # the median: the first takes longer, while libraries load
 
 
-def read_moments(extractor: ToolExtractor, moments: Iterable[Moment]) -> Iterator[Reading]:
+def read_moments(extractor: ToolExtractor, moments: Iterable[Moment]) -> Iterator[AuditedMoment]:
     """Every moment, read as a planner would; only the last picture of each is timed, since the ones before were seen before."""
     for moment in moments:
         before = [extractor.see(frame) for frame in moment.frames[:-1]]
@@ -151,10 +151,10 @@ def read_moments(extractor: ToolExtractor, moments: Iterable[Moment]) -> Iterato
         near = np.nan_to_num(_truth(moment))
         graph = extractor.graph([*before, last], moment.actions, near=near)
         state = None if last.hidden else extractor.state(graph)
-        yield Reading(moment, last, graph, state, time.process_time() - started)
+        yield AuditedMoment(moment, last, graph, state, time.process_time() - started)
 
 
-def audit(domain: Domain, extractor: ToolExtractor, readings: Iterable[Reading]) -> Audit:
+def audit(domain: Domain, extractor: ToolExtractor, readings: Iterable[AuditedMoment]) -> Audit:
     """Precision, recall and errors over these readings."""
     readings = list(readings)
     right = reported = present = 0
@@ -182,7 +182,7 @@ def _truth(moment: Moment) -> Float[np.ndarray, " S"]:
     return moment.state
 
 
-def _errors(domain: Domain, readings: list[Reading]) -> dict[str, np.ndarray]:
+def _errors(domain: Domain, readings: list[AuditedMoment]) -> dict[str, np.ndarray]:
     """How far off each reading is, by quantity; readings whose truth is not known have no say."""
     if not readings:
         return {}

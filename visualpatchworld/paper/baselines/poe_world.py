@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.llm.client import Reply
-from visualpatchworld.paper.baselines.answer import IMPORTS, LIMITS, Transitions, code_of, kept, state_text
+from visualpatchworld.paper.baselines.answer import IMPORTS, LIMITS, SingleSteps, code_of, kept, state_text
 from visualpatchworld.paper.baselines.study import Candidate, Method, Study
 from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.program.sandbox import Sandbox
@@ -107,7 +107,7 @@ def field_of(name: str, space: StateSpace) -> str | None:
     return max((field for field in space.names if name.startswith(field)), key=len, default=None)
 
 
-def opinions(expert: Expert, transitions: Transitions, domain: Domain) -> Float[np.ndarray, " N"]:
+def opinions(expert: Expert, transitions: SingleSteps, domain: Domain) -> Float[np.ndarray, " N"]:
     """What an expert foresees for each transition, NaN where it says nothing; one that fails anywhere is not heard at all."""
     space = domain.scene.state_space
     head = "\n".join([*IMPORTS, state_text(space)])
@@ -129,7 +129,7 @@ SHARE_OF_CHANGE = 0.05  # of a field's usual change, as the tolerance where no q
 class Product:
     """Experts with their weights, and what each says of the transitions they were weighed on (NaN where it says nothing)."""
 
-    transitions: Transitions
+    transitions: SingleSteps
     names: tuple[str, ...]
     expected: tuple[bool, ...]  # whether a program is asked to foresee the field
     differences: Float[np.ndarray, "N S"]  # true change of each field
@@ -139,7 +139,7 @@ class Product:
     values: Float[np.ndarray, "M N"]
 
     @staticmethod
-    def empty(domain: Domain, transitions: Transitions) -> Product:
+    def empty(domain: Domain, transitions: SingleSteps) -> Product:
         """No expert yet: every field is taken to stay as it is."""
         space = domain.scene.state_space
         changes = space.difference(transitions.after, transitions.before)
@@ -162,7 +162,7 @@ class Product:
         return [i for i, expert in enumerate(self.experts) if expert.field == name]
 
 
-def field_tolerances(domain: Domain, transitions: Transitions) -> Float[np.ndarray, " S"]:
+def field_tolerances(domain: Domain, transitions: SingleSteps) -> Float[np.ndarray, " S"]:
     """For each field the change that one quantity just tolerates; for fields that none measures, a share of their usual change."""
     space, state = domain.scene.state_space, transitions.before[:1]
     usual = np.abs(space.difference(transitions.after, transitions.before)).mean(axis=0)

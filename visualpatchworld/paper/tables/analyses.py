@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from statistics import mean
 from typing import Any
 
@@ -11,7 +11,7 @@ from visualpatchworld.paper.analysis import Analysis
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.results import Place, Query, Results, condition_title, find, places
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
-from visualpatchworld.paper.tables.parts import notes, records, require
+from visualpatchworld.paper.tables import notes, records, require
 from visualpatchworld.scene.calibrate import SAME_PX
 
 OURS = "vpw"
@@ -266,3 +266,10 @@ def _perception_record(audit: Analysis) -> dict[str, Any]:
 
 def _place(domain: str, titles: Mapping[str, str]) -> int:
     return list(titles).index(domain) if domain in titles else len(titles)
+
+
+TABLES: dict[str, Callable[[Results, Quoted], Table]] = {
+    "cases": cases_table,
+    "perception": perception_table,
+    "smoothness": smoothness_table,
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import mean, stdev
 from typing import Any
 
@@ -23,7 +23,7 @@ from visualpatchworld.paper.table import (
     quote_spread,
     words,
 )
-from visualpatchworld.paper.tables.parts import (
+from visualpatchworld.paper.tables import (
     columns,
     find_conditions,
     mean_note,
@@ -324,3 +324,14 @@ def landscape_table(results: Results, quoted: Quoted) -> Table:
         notes=notes(results, found, quoted, "main"),
         measured=records(found),
     )
+
+
+TABLES: dict[str, Callable[[Results, Quoted], Table]] = {
+    "hybrid_cost": hybrid_cost_table,
+    "ladder": ladder_table,
+    "landscape": landscape_table,
+    "main": main_table,
+    "metrics": metrics_table,
+    "multiseed": multiseed_table,
+    "sim_assist": sim_assist_table,
+}

@@ -60,7 +60,7 @@ class Guess(NamedTuple):
     cost: float = 0.0
 
 
-class Found(NamedTuple):
+class FittedBox(NamedTuple):
     """A fitted box: its pose, its cost, and how well it agrees with what is seen (0 to 1)."""
 
     pose: Float[np.ndarray, " 4"]  # x, y, z, angle
@@ -214,7 +214,7 @@ def _shows_depth(pose: np.ndarray, view: View, camera: Camera, measures: Measure
     return bool(pose[2] > measures["rest"][0] + half / 2 and view.cover @ view.weight > LEAST_SHOWN * area)
 
 
-def _fit(guess: Guess, view: View, camera: Camera, half: float, blurs_px: Sequence[float]) -> Found:
+def _fit(guess: Guess, view: View, camera: Camera, half: float, blurs_px: Sequence[float]) -> FittedBox:
     """The box that explains a view, given where it is expected and how surely."""
     starts, expected, error, cost = guess
     trust = np.append(1.0 / np.asarray(error) ** 2, 0.0) * PIXEL_ERROR**2
@@ -230,10 +230,10 @@ def _fit(guess: Guess, view: View, camera: Camera, half: float, blurs_px: Sequen
     drawn = draw(pose, view.where, camera, half, blurs_px[-1])
     cost += float(((view.weight * (drawn - view.cover)) ** 2).sum() + (trust[:3] * (expected - pose[:3]) ** 2).sum())
     both = (view.weight * np.minimum(drawn, view.cover)).sum()
-    return Found(pose, cost, float(both / max((view.weight * np.maximum(drawn, view.cover)).sum(), 1e-6)))
+    return FittedBox(pose, cost, float(both / max((view.weight * np.maximum(drawn, view.cover)).sum(), 1e-6)))
 
 
-def _cost(found: Found) -> float:
+def _cost(found: FittedBox) -> float:
     return found.cost
 
 

@@ -24,7 +24,7 @@ RIDGE = 1e-6
 
 
 @dataclass(frozen=True)
-class Motion:
+class VelocityRules:
     """The weights of each rule, by its key: frames before, frames after, and whether actions are known."""
 
     weights: Mapping[str, Float[np.ndarray, "features fields"]]
@@ -42,7 +42,7 @@ class Motion:
         return (features @ self.weights[_key(before, after, actions is not None)])[0]
 
 
-def fit_motion(episodes: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Motion:
+def fit_motion(episodes: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> VelocityRules:
     """One rule for every number of frames before and after, from episodes of tracks, actions and true velocities."""
     weights = {}
     for before, after, acted in itertools.product(range(MOST_BEFORE + 1), range(MOST_AFTER + 1), (False, True)):
@@ -59,7 +59,7 @@ def fit_motion(episodes: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) ->
         scale = np.maximum(np.abs(x).max(axis=0), 1e-12)
         normal = (x / scale).T @ (x / scale) + RIDGE * len(x) * np.eye(x.shape[1])
         weights[_key(before, after, acted)] = np.linalg.solve(normal, (x / scale).T @ y) / scale[:, None]
-    return Motion(weights)
+    return VelocityRules(weights)
 
 
 def sources(space: StateSpace) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -98,7 +98,7 @@ class Calibration:
 
     camera: Camera
     measures: Mapping[str, Measures]
-    motion: Motion
+    motion: VelocityRules
     noise: Numbers
 
     def text(self) -> str:
@@ -113,7 +113,7 @@ def parse_calibration(text: str) -> Calibration:
     try:
         data = json.loads(text)
         measures = {name: {key: _unpacked(value) for key, value in parts.items()} for name, parts in data["measures"].items()}
-        motion = Motion({key: _unpacked(value) for key, value in data["motion"].items()})
+        motion = VelocityRules({key: _unpacked(value) for key, value in data["motion"].items()})
         return Calibration(Camera(_unpacked(data["camera"])), measures, motion, data["noise"])
     except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
         raise VpwError("This is not a calibration that `Calibration.text` wrote; remove it, and it is made anew.") from error
@@ -194,10 +194,10 @@ def _periods(look: Look) -> dict[str, float]:
     return {place: period for part in look.parts for place, period in part.periods.items()}
 
 
-def _motion(look: Look, space: StateSpace, trajectories: Sequence[Trajectory], seen: list[np.ndarray]) -> Motion:
+def _motion(look: Look, space: StateSpace, trajectories: Sequence[Trajectory], seen: list[np.ndarray]) -> VelocityRules:
     velocities, poses = sources(space)
     if not velocities:
-        return Motion({})
+        return VelocityRules({})
     columns, targets = [_places(space).index(place) for place in poses], [_places(space).index(place) for place in velocities]
     periods = _periods(look)
     episodes = []

@@ -21,7 +21,7 @@ NUM_CUT_TURNS, NUM_REFINED = 24, 3  # first guesses for a shape that the picture
 SURE_AGREEMENT = 0.85
 
 
-class Placed(NamedTuple):
+class Placement(NamedTuple):
     """A template's pose, how well it covers the mask (0 to 1), and the share of it that nothing hides."""
 
     pose: Float[np.ndarray, " 3"]  # x, y, angle
@@ -68,7 +68,7 @@ class Template:
         return _spread(self.cover, self.grid - self.centroid)
 
 
-def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Template, turns: bool, patch: np.ndarray) -> Placed:
+def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Template, turns: bool, patch: np.ndarray) -> Placement:
     """The pose whose template agrees best with a patch of a mask; pixels that something hides have no say."""
     rows, columns = (np.flatnonzero(patch.any(axis=axis)) for axis in (1, 0))
     cut = turns and bool(_touched(rows, columns, mask).any())
@@ -96,7 +96,7 @@ def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Templa
 
 def _refine(
     pose: np.ndarray, points: np.ndarray, observed: np.ndarray, weight: np.ndarray, template: Template, turns: bool, steps: int
-) -> Placed:
+) -> Placement:
     """Gauss-Newton on the difference of template and mask."""
     for _ in range(steps):
         cos, sin = math.cos(pose[2]), math.sin(pose[2])
@@ -116,10 +116,10 @@ def _refine(
             break
     both = (weight * np.minimum(observed, cover)).sum()
     either = (weight * np.maximum(observed, cover)).sum()
-    return Placed(pose, float(both / max(either, 1e-6)), float((weight * cover).sum() / max(cover.sum(), 1e-6)))
+    return Placement(pose, float(both / max(either, 1e-6)), float((weight * cover).sum() / max(cover.sum(), 1e-6)))
 
 
-def _agreement(placed: Placed) -> float:
+def _agreement(placed: Placement) -> float:
     return placed.agreement
 
 
