@@ -165,6 +165,11 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
         yield lambda stage: bar.update(task, description=f"{what}: {stage}")
 
 
+def announce(number: int, of: int, what: str) -> None:
+    """One line per stage of a long job, on stderr, so that a log has it, too."""
+    _console(stderr=True).print(f"{number}/{of} {what}", highlight=False, soft_wrap=True)
+
+
 WORTH_KEEPING_S = 0.3
 
 

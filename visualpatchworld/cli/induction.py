@@ -21,6 +21,7 @@ from visualpatchworld.cli._verb import (
     Seed,
     Vary,
     WorldName,
+    announce,
     candidates_table,
     changes,
     finite,
@@ -86,6 +87,7 @@ def run(
     domain, constants = varied_domain(world, vary)
     folder = make_folder(out or Path("runs") / domain.name)
     traces = folder / "episodes.h5"
+    announce(1, 4, f"{episodes} episodes of {domain.title}")
     config = EvalConfig(
         domain=domain,
         constants=constants,
@@ -103,10 +105,13 @@ def run(
         planner_name=DEFAULT,
     )
     _ = config.tasks  # too few are told before the long work, not after it
+    announce(2, 4, "a program of them: experiments choose its form, rollouts fit its constants")
     induction = _induction(folder, domain, constants, config.episodes, seed)
     path = folder / "world_model.py"
     program = load_program(path, domain.scene.state_space, domain.layout.action.width)
+    announce(3, 4, f"{tasks} tasks planned with the program, acted in the true world")
     planning = planned(dataclasses.replace(config, program=program), path, folder / "results", folder / "films")
+    announce(4, 4, f"a page of all that, {folder / 'report.html'}")
     with working("writing the page") as stage:
         page = write_report(folder, stage).path
     result = {

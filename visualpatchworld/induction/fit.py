@@ -88,8 +88,11 @@ def fit(
 
         def with_every_option(trials: list[Trial]) -> list[Trial]:
             best = min(trials, key=lambda trial: trial.cost)
-            for _ in range(2):
-                trials = trials + refine(few, [Trial(best.place, options) for options in model.option_sets], search.every_option)
+            for _ in range(2 if search.every_option else 0):
+                tried = [Trial(best.place, options) for options in model.option_sets]
+                for stage in search.every_option:
+                    tried = refine(few, tried, stage)
+                trials = trials + tried
                 before, best = best, min(trials, key=lambda trial: trial.cost)
                 if best.options == before.options:
                     break  # otherwise once more: what belonged to the other option may belong to yet another
@@ -131,13 +134,14 @@ def _best(trials: Sequence[Trial], count: int) -> list[Trial]:
 
 
 def _draw(model: Model, loss: Loss, search: FitStages, warm_starts: Sequence[Values], rng: np.random.Generator) -> list[Trial]:
-    """The best draws from the priors for every set of options, and around every warm start."""
+    """The best draws from the priors for every set of options, and around every warm start that knows one of the constants."""
+    warm_starts = [warm_start for warm_start in warm_starts if set(warm_start) & {*model.free, *model.choices}]
     warm = [(warm_start, options) for warm_start in warm_starts for options in model.option_sets if model.agrees(options, warm_start)]
     cold = [({}, options) for options in model.option_sets if search.draw_every_option or not warm_starts]
     cold += [({}, options) for _, options in warm if ({}, options) not in cold]
     trials = []
     for warm_start, options in cold + warm:
-        places = rng.uniform(size=(search.draws, len(model.free)))
+        places = rng.uniform(size=(search.draws_beside if warm_starts and not warm_start else search.draws, len(model.free)))
         for i, (name, constant) in enumerate(model.free.items()):
             if name in warm_start:
                 places[:, i] = place_of(constant, warm_start[name])

@@ -37,13 +37,14 @@ class FitStages:
     """How much is tried: draws from the priors, and the stages that the best of them go through.
 
     The stages before the longer ones see few windows and short rollouts, whose loss is nearly convex and leads into the right valley of
-    the long one. In that of the options, the best trial so far is tried with every option of the choices.
+    the long one. In those of the options, the best trial so far is tried with every option of the choices, and most are soon given up.
     """
 
     first: tuple[Stage, ...]
-    every_option: Stage
+    every_option: tuple[Stage, ...]
     longer: tuple[Stage, ...]
-    draws: int = 1024
+    draws: int = 1024  # around a warm start, and without any
+    draws_beside: int = 256  # anywhere, beside warm starts
     draws_kept: int = 1  # for every set of options
     draw_every_option: bool = True  # otherwise only those options that the warm starts name
     exact: bool = True  # whether gradients go through the program; otherwise differences, which a form that is tried once compiles faster
@@ -61,7 +62,13 @@ def quick_search_over(horizon: int) -> FitStages:
         Stage(horizon=1, trials=24, rounds=1, evaluations=12, no_outlier=0.01),
         Stage(horizon=1, trials=8, rounds=2, evaluations=30, no_outlier=0.01),
     )
-    return replace(search, first=first, every_option=replace(search.every_option, no_outlier=0.01), draws_kept=3, exact=False)
+    every_option = tuple(replace(stage, no_outlier=0.01) for stage in search.every_option)
+    return replace(search, first=first, every_option=every_option, draws_kept=3, exact=False)
+
+
+def retry_over(horizon: int) -> FitStages:
+    """A search for a form that is tried again from one warm start: what that does not lead to was looked for before."""
+    return replace(quick_search_over(horizon), every_option=(), draws=256, draw_every_option=False)
 
 
 def search_over(horizon: int, *, draw_every_option: bool = True) -> FitStages:
@@ -69,7 +76,7 @@ def search_over(horizon: int, *, draw_every_option: bool = True) -> FitStages:
     middle = max(1, round(horizon**0.5))
     return FitStages(
         first=(Stage(horizon=1, trials=12, rounds=2, evaluations=30),),
-        every_option=Stage(horizon=1, trials=12, rounds=2, evaluations=40),
+        every_option=(Stage(horizon=1, trials=12, rounds=1, evaluations=8), Stage(horizon=1, trials=4, rounds=2, evaluations=40)),
         longer=(Stage(horizon=middle, trials=4, rounds=2, evaluations=30), Stage(horizon=horizon, trials=2, rounds=3, evaluations=30)),
         draw_every_option=draw_every_option,
     )
