@@ -17,7 +17,8 @@ from visualpatchworld.errors import MissingGraphics
 from visualpatchworld.extras import mujoco as mujoco
 
 INSTALL = "sudo apt-get install -y libegl1 libgl1 libgles2 libegl-mesa0 libgl1-mesa-dri"
-# MuJoCo's name for a way to draw without a screen, and the libraries that PyOpenGL loads for it; the first that is there is taken.
+# MuJoCo's name for a way to draw without a screen, and the libraries that PyOpenGL loads for it;
+# the first that is there is taken.
 LIBRARIES = {"egl": ("EGL", "GL"), "osmesa": ("OSMesa",)}
 NONE = "disable"
 

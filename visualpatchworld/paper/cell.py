@@ -39,7 +39,8 @@ Observe = Literal["oracle", "tool"]
 Score = Literal["induced", "hybrid", "sparing", "simulator", "none"]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Vector = tuple[float | None, ...]  # None where a number was not finite
-NO_PROGRAM = "none"  # in place of a fingerprint, where a method wrote no program that loads; its outcomes count as failures
+# In place of a fingerprint, where a method wrote no program that loads; its outcomes count as failures.
+NO_PROGRAM = "none"
 
 
 class BadResults(VpwError):
@@ -48,7 +49,9 @@ class BadResults(VpwError):
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """What is measured, down to the program and the tasks; it names the file, so that results of unequal cells never mix."""
+    """What is measured, down to the program and the tasks;
+    it names the file, so that results of unequal cells never mix.
+    """
 
     domain: str
     method: str  # whose program, or `zero` and `random` for the floors
@@ -162,7 +165,9 @@ def _cannot_write(path: Path, error: OSError) -> CannotWrite:
 
 
 def read_rows(path: Path) -> list[ResultLine]:
-    """The lines of one results file, all of one cell and each of another task; a last line that was never finished does not count."""
+    """The lines of one results file, all of one cell and each of another task;
+    a last line that was never finished does not count.
+    """
     rows: list[ResultLine] = []
     seen: dict[int, int] = {}
     for number, line in enumerate(read_bytes(path, "results file", BadResults).split(b"\n")[:-1], start=1):

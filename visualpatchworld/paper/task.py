@@ -38,7 +38,8 @@ class Goals:
     of: GoalsOf = "same-episode"
     tolerance: float = 1.0  # on the success radius
     fields: tuple[str, ...] = ()  # objects or fields that count; all of them when none is named
-    given: tuple[float, ...] | None = None  # the goal where it is the same for all tasks; what is not a number does not matter
+    # The goal where it is the same for all tasks; what is not a number does not matter.
+    given: tuple[float, ...] | None = None
 
     def __post_init__(self):
         if self.of not in get_args(GoalsOf):
@@ -76,7 +77,9 @@ def counted(space: StateSpace, fields: Sequence[str]) -> np.ndarray:
 
 
 def read_goal(path: Path, domain: Domain, constants: Constants) -> tuple[float, ...]:
-    """The goal in a file: a picture, which the tool path reads, or JSON with the numbers of some or all fields by name."""
+    """The goal in a file: a picture, which the tool path reads, or JSON with the
+    numbers of some or all fields by name.
+    """
     space = domain.scene.state_space
     if path.suffix.lower() in (".png", ".jpg", ".jpeg"):
         return tuple(extractor(domain, constants).observe([read_picture(path)]).tolist())
@@ -112,7 +115,9 @@ class TooFewTasks(VpwError):
 
 
 def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: int) -> tuple[Task, ...]:
-    """`count` tasks whose goals lie `offset` steps after their starts, drawn without replacement and sorted by place."""
+    """`count` tasks whose goals lie `offset` steps after their starts, drawn
+    without replacement and sorted by place.
+    """
     places = [(episode, t) for episode in episodes for t in range(episode.num_rows - offset)]
     if len(places) < count:
         raise TooFewTasks(
@@ -129,7 +134,8 @@ MOST_DRAWS = 1000  # for one task, before it is believed that there is none
 def draw_far_tasks(
     episodes: Sequence[Episode], *, count: int, seed: int, met: Metric, given: EpisodeStep | None = None, moves: bool = False
 ) -> tuple[Task, ...]:
-    """`count` tasks whose goals are rows of other episodes than their starts, or one given row; none is solved at its start.
+    """`count` tasks whose goals are rows of other episodes than their starts, or one given row;
+    none is solved at its start.
 
     A goal that moves goes on as its episode does.
     """

@@ -1,4 +1,6 @@
-"""Pages of all results: the tables and figures of the paper beside ours, and every world of which a program was found."""
+"""Pages of all results: the tables and figures of the paper beside ours,
+and every world of which a program was found.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Item:
 
 
 def write_paper(folder: Path, out: Path | None = None, progress: Callable[[str], None] = lambda _: None) -> Written:
-    """Write the page of the paper's tables and figures from a folder of results; beside that folder when no place is named."""
+    """Write the page of the paper's tables and figures from a folder of results;
+    beside that folder when no place is named.
+    """
     results = _checked(folder)
     if not results.results:
         raise NoResults(f"There are no results in '{folder}'; `vpw bench main --out DIR` computes some, then give --results DIR.")
@@ -53,7 +57,9 @@ def write_paper(folder: Path, out: Path | None = None, progress: Callable[[str],
 
 
 def write_worlds(folder: Path, out: Path | None = None, progress: Callable[[str], None] = lambda _: None) -> Written:
-    """Write the page of every world with a program, and of the tables about them; programs lie beside the folder of results."""
+    """Write the page of every world with a program, and of the tables about them;
+    programs lie beside the folder of results.
+    """
     results = _checked(folder)
     tables = _tables(ABOUT_WORLDS, results, progress)
     if not any(table.content for table in tables):

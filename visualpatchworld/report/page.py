@@ -1,4 +1,6 @@
-"""Pages from templates, with small charts: what comes from a file is escaped, and a page loads nothing from anywhere."""
+"""Pages from templates, with small charts: what comes from a file is escaped,
+and a page loads nothing from anywhere.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,8 @@ def in_steps(count: int) -> str:
     return "1 step" if count == 1 else f"{count} steps"
 
 
-WIDTH, HEIGHT = 340, 210  # small on purpose: about its own size on a phone and on a screen, so that its words stay readable
+# Small on purpose: about its own size on a phone and on a screen, so that its words stay readable.
+WIDTH, HEIGHT = 340, 210
 LEFT, RIGHT, TOP, BOTTOM = 52, 10, 26, 36
 NUM_TICKS = 4
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -38,7 +38,8 @@ class Recorded:
     periods: tuple[float | None, ...]  # of fields that come round
     dt: float | None
     episodes: tuple[Trajectory, ...]
-    draw: Callable[[Float[np.ndarray, " O"]], UInt8[np.ndarray, "H W 3"]] | None = None  # the world as it looks in a state
+    # The world as it looks in a state.
+    draw: Callable[[Float[np.ndarray, " O"]], UInt8[np.ndarray, "H W 3"]] | None = None
 
 
 def truth_of(world: str | None, traces: Path | None, *, episodes: int, seed: int, pictures: bool = False) -> Recorded:

@@ -106,7 +106,9 @@ class Run:
 
     @cached_property
     def measured(self) -> list[MeasuredCell]:
-        """What was measured with the program as it stands, else with whatever program was; `NoResults` where nothing was."""
+        """What was measured with the program as it stands, else with whatever program was;
+        `NoResults` where nothing was.
+        """
         found = self.measured_as_it_stands or measured_with(self.results.results, None)
         if not found:
             raise NoResults(

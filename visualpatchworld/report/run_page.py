@@ -198,7 +198,9 @@ def numbers(item: SceneObject) -> str:
 
 
 def _seen(run: Run, state: Float[np.ndarray, " S"], picture: UInt8[np.ndarray, "h w 3"]) -> Sighting:
-    """Outlines where this look of the world was calibrated before, since that takes longer than a page is worth; else rings at places."""
+    """Outlines where this look of the world was calibrated before, since that takes longer than a page is worth;
+    else rings at places.
+    """
     if calibration_path(run.domain, run.constants).is_file():
         return extractor(run.domain, run.constants).see(picture)
     if not calibration_path(run.domain, run.domain.constants).is_file():
@@ -258,7 +260,9 @@ class Film:
 
 @dataclass(frozen=True)
 class Films:
-    """The films of one cell, failures first, and the names of those that are too large to take along or cannot be read."""
+    """The films of one cell, failures first, and the names of those that are too
+    large to take along or cannot be read.
+    """
 
     shown: tuple[Film, ...]
     left_out: tuple[str, ...]

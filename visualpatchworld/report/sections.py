@@ -1,4 +1,6 @@
-"""Sections of a run's page as plain data: the evidence, the listing of the program, what was measured, what it predicts."""
+"""Sections of a run's page as plain data: the evidence, the listing of the program,
+what was measured, what it predicts.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class FormEvidence:
 
 
 def evidence_of(induction: InductionRecord, tolerances: Mapping[str, float]) -> FormEvidence:
-    """The evidence in a record; `BadRecord` where the form was named, not chosen. What the record says was tolerated comes first."""
+    """The evidence in a record; `BadRecord` where the form was named, not chosen.
+    What the record says was tolerated comes first.
+    """
     tolerances = {**tolerances, **induction.probe_tolerances}
     tried = [candidate for candidate in induction.candidates if candidate.verdicts]
     if not tried:
@@ -98,7 +102,8 @@ def constant_rows(induction: InductionRecord, domain: Domain) -> list[ConstantRo
     ]
 
 
-SAME_TASKS = ("domain", "source", "metric", "offset", "budget", "seed", "tasks", "vary")  # fields that a cell shares with its floors
+# Fields that a cell shares with its floors.
+SAME_TASKS = ("domain", "source", "metric", "offset", "budget", "seed", "tasks", "vary")
 
 
 @dataclass(frozen=True)

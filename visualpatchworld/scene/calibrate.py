@@ -84,11 +84,14 @@ def _calibration(domain: Domain, constants: Constants) -> Calibration:
     text = fresh_calibration(domain, constants).text()
     make_folder(path.parent)
     write_text(path, text)
-    return parse_calibration(text)  # as the next process reads it: its numbers are rounded, and pictures must be read alike
+    # As the next process reads it: its numbers are rounded, and pictures must be read alike.
+    return parse_calibration(text)
 
 
 def _key(domain: Domain, constants: Constants) -> str:
-    """A short name for what a calibration depends on: the look, and the constants that change pictures or velocities."""
+    """A short name for what a calibration depends on:
+    the look, and the constants that change pictures or velocities.
+    """
     values = dataclasses.asdict(constants)
     if not sources(domain.scene.state_space)[0]:
         values = {name: values[name] for name in domain.seen().seen_constants}
@@ -100,7 +103,9 @@ Ways = Callable[[Float[np.ndarray, "T S"]], Mapping[str, Float[np.ndarray, "T 2"
 
 
 def ways_in(domain: Domain) -> Ways:
-    """Where objects lie in the picture: the state space says which numbers are their places, the calibrated camera where those appear."""
+    """Where objects lie in the picture: the state space says which numbers are their places,
+    the calibrated camera where those appear.
+    """
     camera = extractor(domain).calibration.camera  # constants that vary change what is drawn, not how it is looked at
     column = {field.at: i for i, field in enumerate(domain.scene.state_space)}
     named = dict.fromkeys(place.split(".")[0] for place in column)
@@ -116,7 +121,9 @@ RECENT = 4  # frames that a moment of an episode is read from
 
 @dataclass(frozen=True)
 class AuditedMoment:
-    """One audited moment: what was seen in its last picture, and the state that was read, or None where something was hidden."""
+    """One audited moment: what was seen in its last picture, and the state that was read,
+    or None where something was hidden.
+    """
 
     moment: Moment
     sighting: Sighting
@@ -142,7 +149,9 @@ class Audit:
 
 
 def read_moments(extractor: ToolExtractor, moments: Iterable[Moment]) -> Iterator[AuditedMoment]:
-    """Every moment, read as a planner would; only the last picture of each is timed, since the ones before were seen before."""
+    """Every moment, read as a planner would; only the last picture of each is timed,
+    since the ones before were seen before.
+    """
     for moment in moments:
         before = [extractor.see(frame) for frame in moment.frames[:-1]]
         started = time.process_time()
@@ -226,7 +235,8 @@ def moments_of_episodes(domain: Domain, constants: Constants, *, episodes: int, 
 def moments_of_file(domain: Domain, path: Path) -> list[Moment]:
     """Single pictures with known states: an .npz file with `frames` and the columns of the domain's state.
 
-    A column may be named with `_` in place of `/`, and with `_rendered` where the picture shows another moment than the row.
+    A column may be named with `_` in place of `/`, and with `_rendered` where the picture
+    shows another moment than the row.
     """
     arrays = _read_arrays(path)
     frames, shape = arrays.get("frames"), (FRAME_SIZE_PX, FRAME_SIZE_PX, 3)

@@ -178,7 +178,8 @@ def code_of(answer: str, wanted: str = "def ") -> str:
 
 
 def program_of(answer: str, space: StateSpace, header: str) -> str:
-    """The program in an answer: functions and constants as the model wrote them, after the imports and the `State` of this world.
+    """The program in an answer: functions and constants as the model wrote them,
+    after the imports and the `State` of this world.
 
     Examples of use below the functions go, and so does a `State` of the model's own: there is only one.
     """

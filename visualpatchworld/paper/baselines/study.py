@@ -211,7 +211,9 @@ def find_method(name: str) -> Method:
 def run(
     method: Method, domain: Domain, graph: SceneGraph, recordings: Sequence[Trajectory], client: Client, *, seed: int, prompt_tokens: int
 ) -> Search:
-    """Search with this method on these recordings, whole recordings held out; the budget's end ends the search, not the run."""
+    """Search with this method on these recordings, whole recordings held out;
+    the budget's end ends the search, not the run.
+    """
     rng = np.random.default_rng(seed)
     train, held_out = split_trajectories(recordings, HELD_OUT_SHARE, rng)
     study = Study(

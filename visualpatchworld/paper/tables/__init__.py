@@ -1,4 +1,5 @@
-"""Tables by their ids, and what they are made of: rows per condition, notes that travel with every score, lines of benchmarks.
+"""Tables by their ids, and what they are made of:
+rows per condition, notes that travel with every score, lines of benchmarks.
 
 Which ids there are is said by the quoted figures that a kind of table shows beside ours.
 """
@@ -17,7 +18,8 @@ from visualpatchworld.paper.results import Found, NoResults, Place, Query, Resul
 from visualpatchworld.paper.suite import CONDITIONS
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, load_quoted, number, quote, words
 
-ABOUT_WORLDS = ("worlds", "cwmb", "real", "noise", "goals", "edited", "siblings")  # tables of what the paper does not have
+# Tables of what the paper does not have.
+ABOUT_WORLDS = ("worlds", "cwmb", "real", "noise", "goals", "edited", "siblings")
 
 
 def find_tables() -> dict[str, Quoted]:
@@ -27,7 +29,8 @@ def find_tables() -> dict[str, Quoted]:
 
 def make_table(name: str, results: Results) -> Table:
     """The table of that id, from results and quoted figures alone."""
-    from visualpatchworld.paper.tables import analyses, planning, programs, worlds  # here: they are made of the parts below
+    # Here: they are made of the parts below.
+    from visualpatchworld.paper.tables import analyses, planning, programs, worlds
 
     found = find_tables()
     if name not in found:
@@ -103,7 +106,9 @@ INTERVAL = "Scores are percent of tasks; [a, b] is Wilson's 95 % interval."
 
 
 def notes(results: Results, found: Sequence[Found], quoted: Quoted, suite: str, rivals: Sequence[Found] = ()) -> tuple[str, ...]:
-    """All that is needed to judge the scores, in a fixed order; a suite computes what was to be found, but not the rivals."""
+    """All that is needed to judge the scores, in a fixed order;
+    a suite computes what was to be found, but not the rivals.
+    """
     everything = [*found, *rivals]
     lines = [INTERVAL, *_tasks(everything)]
     if any(item.no_program for item in everything):
@@ -169,7 +174,9 @@ FOLDER = "worlds"
 
 
 def read_lines(results: Results, name: str, command: str = "", *, folder: str = FOLDER, key: str = "name") -> list[dict[str, Any]]:
-    """The lines of one file in the order they were first measured; with a command, their absence is a failure that names it."""
+    """The lines of one file in the order they were first measured;
+    with a command, their absence is a failure that names it.
+    """
     path = results.folder / folder / f"{name}.jsonl"
     if not path.is_file():
         if command:

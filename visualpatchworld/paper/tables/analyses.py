@@ -18,7 +18,9 @@ OURS = "vpw"
 
 
 def cases_table(results: Results, quoted: Quoted) -> Table:
-    """Every method with an analysis of either case, with its success in both domains; the paper's figures below ours."""
+    """Every method with an analysis of either case, with its success in both domains;
+    the paper's figures below ours.
+    """
     if not results.analyses:
         require(results)
     open_loop, motion = quoted.data["open_loop"], quoted.data["motion"]
@@ -148,7 +150,9 @@ MERITS = {
 
 
 def smoothness_table(results: Results, quoted: Quoted) -> Table:
-    """Success by condition with the paper's beside it, then how the landscape of each method compares with the engine's."""
+    """Success by condition with the paper's beside it, then how the landscape of each
+    method compares with the engine's.
+    """
     data = quoted.data
     analyses = [analysis for analysis in results.analyses_of("smoothness") if analysis.domain == data["domain"]]
     if not analyses:

@@ -39,7 +39,9 @@ KINDS = ("vpw", "engine", "code", "neural", "policy")  # in this order quoted ro
 
 
 def main_table(results: Results, quoted: Quoted) -> Table:
-    """Every method that was measured, rivals by the model that wrote for them, then every figure that is quoted, apart from each other."""
+    """Every method that was measured, rivals by the model that wrote for them, then every figure that is quoted,
+    apart from each other.
+    """
     require(results)
     names = list(quoted.rows[0]["success"])
     where = places(results, names)

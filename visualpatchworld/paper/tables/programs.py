@@ -64,7 +64,9 @@ def induction_table(results: Results, quoted: Quoted) -> Table:
 
 
 def induction_of(results: Results, item: Found) -> InductionRecord | None:
-    """The induction that wrote the measured program; where none was measured, that of its method from the domain's own episodes."""
+    """The induction that wrote the measured program;
+    where none was measured, that of its method from the domain's own episodes.
+    """
     own = [induction for induction in results.inductions if induction.domain == item.place.domain.name]
     if item.parts:
         own = [induction for induction in own if induction.program_hash == item.parts[0].cell.program]

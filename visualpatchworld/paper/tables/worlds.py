@@ -1,4 +1,6 @@
-"""Tables of programs found with nothing given, of worlds, recordings, real machines and noisy steps; and of siblings of domains."""
+"""Tables of programs found with nothing given, of worlds, recordings, real machines and noisy steps;
+and of siblings of domains.
+"""
 
 from __future__ import annotations
 

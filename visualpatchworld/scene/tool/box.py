@@ -1,4 +1,6 @@
-"""A box that stands level in space: its drawn silhouette is moved until it covers the seen one, by what supports or holds it."""
+"""A box that stands level in space: its drawn silhouette is moved until it covers the seen one,
+by what supports or holds it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ PIXEL_ERROR = 0.5  # of a pixel's cover; large, because neighbouring pixels err 
 REST_ERROR, HOLDER_ERROR = 0.0005, 0.006  # in the world's unit: how well the support and the holder are known
 ANY = 10.0  # an error that says nothing
 NEAR_HOLDER_PX = 15.0
-SLIDES, DROPS = (-0.5, 0.0, 0.5), (0.0, -0.6)  # of half its edge: first guesses of where between the holder's fingers it is
+# Of half its edge: first guesses of where between the holder's fingers it is.
+SLIDES, DROPS = (-0.5, 0.0, 0.5), (0.0, -0.6)
 HOLDING_BONUS, HOLDING_OPENING = 10.0, 0.15  # in the unit of a fit's cost; how near to the usual opening
 LEAST_AGREEMENT, SURE_AGREEMENT = 0.5, 0.94
 ASIDE = (0.0, -0.8, 0.8)  # of half its edge: how far a half-hidden box may be from the middle of what is seen
@@ -70,7 +73,9 @@ class FittedBox(NamedTuple):
 
 @dataclass(frozen=True)
 class Box(PaintedPart):
-    """It rests, or a `holder` holds it, or it is in the air where it is as large as it looks: whichever explains the picture."""
+    """It rests, or a `holder` holds it, or it is in the air where it is as large as it looks:
+    whichever explains the picture.
+    """
 
     behind: tuple[str, ...]  # paints that may hide it
     holder: str
@@ -193,7 +198,9 @@ def _hull(pose: np.ndarray, camera: Camera, half: float) -> Float[np.ndarray, "M
 
 
 def _resting(center: np.ndarray, camera: Camera, measures: Measures, shares: Sequence[float] = (0.0,)) -> Guess:
-    """At rest, at the middle of what is seen of it, or beside it by these shares of half its edge: a part may be hidden."""
+    """At rest, at the middle of what is seen of it, or beside it by these shares of half its edge:
+    a part may be hidden.
+    """
     rest = float(measures["rest"][0])
     point = np.array([*camera.ground(center, rest), rest])
     aside = np.array([(right, ahead, 0.0) for right in shares for ahead in shares])

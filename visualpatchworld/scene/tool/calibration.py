@@ -1,4 +1,6 @@
-"""What calibrating yields: the camera, the measures of every part and the rules for velocities, kept as a small JSON text."""
+"""What calibrating yields: the camera, the measures of every part and the rules for velocities,
+kept as a small JSON text.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class VelocityRules:
     def velocities(
         self, tracks: Float[np.ndarray, "T P"], actions: Float[np.ndarray, "T A"] | None, step: int, *, look_ahead: bool
     ) -> Float[np.ndarray, " fields"] | None:
-        """The velocities at a step of these tracks, from as many frames around it as there are; None from one frame alone."""
+        """The velocities at a step of these tracks, from as many frames around it as there are;
+        None from one frame alone.
+        """
         seen = np.atleast_1d(np.isfinite(tracks).all(axis=1))
         before = _run(seen[: step + 1][::-1], MOST_BEFORE)
         after = _run(seen[step:], MOST_AFTER) if look_ahead else 0
@@ -120,7 +124,9 @@ def parse_calibration(text: str) -> Calibration:
 
 
 def calibrate(look: Look, space: StateSpace, trajectories: Sequence[Trajectory]) -> Calibration:
-    """Measure the camera and every part on pictures of known states, then the errors and velocities of what they see."""
+    """Measure the camera and every part on pictures of known states, then the
+    errors and velocities of what they see.
+    """
     pictures = [_Segmented(look, _frames(trajectory)) for trajectory in trajectories]
     known: list[Numbers] = [
         dict(zip(_places(space), map(float, state), strict=True)) for trajectory in trajectories for state in trajectory.observations
