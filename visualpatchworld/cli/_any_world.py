@@ -135,7 +135,8 @@ def found_parts(result: Mapping[str, Any]) -> list[Any]:
         f"held-out error (median, of each field's spread of change): {errors} steps" if errors else "",
         f"reward: {result['reward']['why']}",
         f"end: {result['terminated']['why']}",
-        f"{result['env_steps']} steps of the world, {result['seconds']:g} s; written to {result['program']}",
+        (f"{result['env_steps']} steps of the world, " if result["env_steps"] else "")
+        + f"{result['seconds']:g} s; written to {result['program']}",
     ]
     return [fields_table(result["world"], result["fields"]), constants, "\n".join(line for line in lines if line)]
 
