@@ -285,9 +285,9 @@ def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_js
     parts = found_parts(result)
     for earlier in (out / CHECK, out / PLAN, *(out / FILMS).glob("*.mp4")):
         earlier.unlink(missing_ok=True)
-    announce(2, 4, f"{result['verdict']}; now held against steps that no search has seen")
+    announce(2, 4, f"{result['verdict']}; now held against {'steps that no search has seen' if result['env_steps'] else 'the log'}")
     with working("checking") as progress:
-        progress("steps that no search has seen")
+        progress("steps")
         names = [field["name"] for field in result["fields"]]
         checked = check(Program(read_program(out / PROGRAM), out / PROGRAM), open_it(), names, seed)
     write_text(out / CHECK, to_json(checked) + "\n")

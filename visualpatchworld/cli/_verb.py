@@ -305,7 +305,7 @@ def planned(request: EvalConfig, program: Path | None, results: Path, video: Pat
 
     folder = make_folder(results)
     with working("planning") as stage:
-        stage("resting and acting at random")
+        stage("zero and random actions")
         floors = measure_floors(folder, request)
     with progress(measure(folder, request), "planning", request.count) as done:
         outcomes = list(done)

@@ -126,7 +126,7 @@ class Measured:
     @property
     def strips(self) -> list[Strip]:
         """A row of marks for the program, then one for each floor."""
-        rows = (("planned", self.result), ("resting", self.zero), ("acting at random", self.random))
+        rows = (("planned", self.result), ("zero actions", self.zero), ("random actions", self.random))
         return [Strip(name, in_order(part.outcomes)) for name, part in rows if part is not None]
 
     @property
