@@ -169,6 +169,7 @@ SEED_APART = 7_919  # from the seed of the search, so that episodes are others
 
 def check(program: Program, world: World, names: Sequence[str], seed: int) -> dict[str, Any]:
     """Errors by horizon and field, and one stretch; of a log, what it holds out, else all of it."""
+    unseen = not isinstance(world, LogWorld) or bool(world.held_out())
     if isinstance(world, LogWorld):
         seen = list(world.held_out() or world.logged())
     else:
@@ -181,6 +182,7 @@ def check(program: Program, world: World, names: Sequence[str], seed: int) -> di
     return {
         "names": list(names),
         "steps": sum(len(one) for one in seen),
+        "unseen": unseen,
         "by_field": {steps: {names[int(i)]: error for i, error in row.items()} for steps, row in by_field.items()},
         "true": piece.observations[::every].tolist(),
         "imagined": imagined(program, piece, steps)[::every].tolist(),
