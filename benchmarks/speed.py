@@ -63,6 +63,7 @@ def measure(workload: Workload, program_only: bool, repeats: int) -> dict[str, A
         without_engines()
     import jax
 
+    from visualpatchworld import __version__
     from visualpatchworld.plan.scorer import InducedScorer
     from visualpatchworld.program.program import Program
     from visualpatchworld.program.rollout import compile_rollouts, spread_over_cores
@@ -87,6 +88,9 @@ def measure(workload: Workload, program_only: bool, repeats: int) -> dict[str, A
     whole()
     row = {
         "domain": workload.domain,
+        "version": __version__,
+        "jax": jax.__version__,
+        "program_hash": program.hash,
         "planner_name": workload.planner_name,
         "planner": planner.title,
         "steps_per_sample": planner.horizon * planner.rollouts_per_plan // (len(workload.macros) or planner.samples),

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from visualpatchworld.program.env import as_env, as_vector_env
     from visualpatchworld.program.program import Program
     from visualpatchworld.program.rollout import compile_rollouts
+    from visualpatchworld.world.log_table import Columns
     from visualpatchworld.world.open import open_world
 
 __version__ = "0.2.0"
 
 __all__ = [
+    "Columns",
     "Goals",
     "Program",
     "VpwError",
@@ -59,6 +61,7 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
+    "Columns": "world.log_table",
     "Goals": "paper.task",
     "Program": "program.program",
     "VpwError": "errors",

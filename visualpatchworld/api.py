@@ -19,6 +19,7 @@ from jaxtyping import Float
 from visualpatchworld.domain import DEFAULT, PAPER, Domain
 from visualpatchworld.errors import BadTrace, UnknownName, VpwError
 from visualpatchworld.files import make_folder
+from visualpatchworld.films import write_films
 from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.discover import BUDGET, Discovery, discover, given_names
 from visualpatchworld.induction.fields import read_fields
@@ -28,7 +29,6 @@ from visualpatchworld.induction.select import Evidence
 from visualpatchworld.induction.windows import ErrorTable, errors_by_horizon, trajectories_of
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.evaluation import EvalConfig, Evaluation, measure, measure_floors
-from visualpatchworld.paper.film import write_films
 from visualpatchworld.paper.task import Goals
 from visualpatchworld.plan.planner import Situation
 from visualpatchworld.plan.scorer import InducedScorer
@@ -37,9 +37,9 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.trace.episode import Traces, episodes_of_arrays, for_fitting, for_tasks
 from visualpatchworld.trace.episode import collect as collected
-from visualpatchworld.trace.read import read_traces
-from visualpatchworld.trace.write import write_traces
+from visualpatchworld.trace.file import read_traces, write_traces
 from visualpatchworld.world.collect import collect as collect_steps
+from visualpatchworld.world.log_table import Columns
 from visualpatchworld.world.open import open_world
 
 SCORES: tuple[Score, ...] = ("induced", "hybrid", "sparing", "simulator")
@@ -94,12 +94,12 @@ def probe(domain: Domain, *, vary: Mapping[str, object] | None = None, seed: int
     return choose_form(domain, black_box(domain, constants), np.random.default_rng(seed), thorough=thorough)
 
 
-def look(world: Any, *, steps: int = 1000, fields: Mapping[str, str] | None = None, seed: int = 0) -> Reading:
+def look(world: Any, *, steps: int = 1000, fields: Mapping[str, str] | None = None, columns: Columns = Columns(), seed: int = 0) -> Reading:
     """What the fields of a world are, from a few of its steps or from its log: angles, velocities, time step, what is derived or noise.
 
     Example: `print(vpw.look("Pendulum-v1"))`
     """
-    opened = open_world(world)
+    opened = open_world(world, columns=columns)
     seen = collect_steps(opened, steps, np.random.default_rng(seed))
     return read_fields(seen, opened.action_space, given_names(opened), opened.dt, fields)
 
@@ -127,6 +127,7 @@ def induce(
     seconds: float = 60.0,
     episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
+    columns: Columns = Columns(),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Discovery: ...
 
@@ -143,10 +144,12 @@ def induce(
     seconds: float = 60.0,
     episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
+    columns: Columns = Columns(),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Induction | Discovery:
     """A program of a world. Of anything that can be reset and stepped, or of a log, it is found by a search that is told nothing else:
     an environment, its id, a task of dm_control, a file, arrays; at most `steps` of the world are taken, in about so many `seconds`.
+    Where the names in a table leave open what is what, `columns` says it.
 
     Of a domain with its traces it is found on both levels: experiments choose the form, and all episodes but the last fifth fit its
     constants.
@@ -156,10 +159,12 @@ def induce(
     With `view="tool"` only pictures are seen; with `sketch` the form is named instead of chosen; `progress=print` says what is being done.
 
     Example: `found = vpw.induce(gymnasium.make("Pendulum-v1")); print(found); print(found.program)`
+    Example: `found = vpw.induce("machine.csv", columns=vpw.Columns(action="voltage", dt=0.01))`
     Example: `found = vpw.induce(world, traces); print(found); Path("world_model.py").write_text(found.program.text)`
     """
     if traces is None:
-        return discover(open_world(world), budget=steps, seed=seed, seconds=seconds, episodes=episodes, fields=fields, progress=progress)
+        opened = open_world(world, columns=columns)
+        return discover(opened, budget=steps, seed=seed, seconds=seconds, episodes=episodes, fields=fields, progress=progress)
     domain: Domain = world
     fitted = for_fitting(_of(domain, traces).episodes)
     return induce_from(
@@ -264,7 +269,7 @@ def evaluate(
             raise UnknownName(kind, name, known)
     if tasks < 1 or offset < 1:
         raise VpwError(f"Ask for at least one task, with its goal at least one step ahead, not for {tasks} with goals {offset} ahead.")
-    request = EvalConfig(
+    config = EvalConfig(
         domain=domain.of(_of(domain, traces).constants),
         constants=traces.constants,
         vary=_changes(domain, traces),
@@ -283,7 +288,7 @@ def evaluate(
     )
     with TemporaryDirectory() as passing:
         folder = make_folder(Path(passing if results is None else results))
-        return Evaluation(request, tuple(measure(folder, request)), measure_floors(folder, request))
+        return Evaluation(config, tuple(measure(folder, config)), measure_floors(folder, config))
 
 
 def film(evaluation: Evaluation, folder: Path | str, *, count: int = 3) -> list[Path]:
@@ -291,7 +296,7 @@ def film(evaluation: Evaluation, folder: Path | str, *, count: int = 3) -> list[
 
     Example: `vpw.film(vpw.evaluate(world, program, traces), "films")`
     """
-    return list(write_films(make_folder(Path(folder)), evaluation.request, count))
+    return list(write_films(make_folder(Path(folder)), evaluation.config, count))
 
 
 def _of(domain: Domain, traces: Traces) -> Traces:

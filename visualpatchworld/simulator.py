@@ -1,10 +1,13 @@
-"""What a simulator offers: a Gymnasium environment whose state can be set exactly and whose constants can be varied."""
+"""What a simulator offers: an environment whose state can be set exactly and whose constants can be varied,
+and columns of traces.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import gymnasium as gym
@@ -72,8 +75,9 @@ def _checked(field: dataclasses.Field, kind: Any, value: Any) -> Any:
 class Simulator(gym.Env[np.ndarray, np.ndarray]):
     """A world that can be reset, stepped, drawn, put exactly into a state, and rolled out in batches.
 
-    Two vectors describe it. The *engine state* (E) is all that the engine needs to go on exactly from here. The *state* (S) is what
-    an observer reads, what a scene graph carries and what programs predict; `reset` and `step` return it as the observation.
+    Two vectors describe it. The *engine state* (E) is all that the engine needs to go on exactly from here.
+    The *state* (S) is what an observer reads, what a scene graph carries and what programs predict;
+    `reset` and `step` return it as the observation.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}
@@ -81,7 +85,8 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
     action_dim: ClassVar[int]
     action_limit: ClassVar[float] = 1.0  # what goes beyond is cut; infinite where the world itself takes larger actions
     constants: Constants
-    success: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None  # whether a state meets a goal; given by the domain
+    # Whether a state meets a goal; given by the domain.
+    success: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -120,7 +125,9 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
         return self.get_engine_state()
 
     def set_state(self, state: Float[np.ndarray, " S"]) -> None:
-        """Put the world into a start an experimenter chooses; what it can not choose (say, a servo's memory) is at rest."""
+        """Put the world into a start an experimenter chooses;
+        what it can not choose (say, a servo's memory) is at rest.
+        """
         self.set_engine_state(state)
 
     def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
@@ -128,7 +135,9 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
         raise BadPicture(f"{type(self).__name__} has no pictures: its simulator has no `draw`.")
 
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
-        """States after each action of K sequences that all begin in one engine state; by default one after the other, in this process."""
+        """States after each action of K sequences that all begin in one engine state;
+        by default one after the other, in this process.
+        """
         before = self.get_engine_state()
         states = np.empty((*actions.shape[:2], len(self.state_space)))
         for candidate, sequence in enumerate(np.clip(actions, -self.action_limit, self.action_limit)):
@@ -188,3 +197,62 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
         if not np.isfinite(array).all():
             raise BadState(f"The {kind} holds a value that is not finite: {array.tolist()}.")
         return array
+
+
+@dataclass(frozen=True)
+class Column:
+    """A named column of a trace file; a slash in the name is a group, as LeWM files have it.
+
+    An optional column reads as zeros where a file does not have it.
+    """
+
+    name: str
+    width: int
+    dtype: str = "float64"
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class TraceLayout:
+    """The columns whose concatenation is the engine state (E), and those whose
+    concatenation is the observed state (S).
+    """
+
+    engine_state: tuple[Column, ...]
+    state: tuple[Column, ...]
+    action: Column
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Every column once."""
+        return tuple({column.name: column for column in (*self.engine_state, *self.state, self.action)}.values())
+
+    def split(self, engine_state: Float[np.ndarray, "T E"], state: Float[np.ndarray, "T S"]) -> dict[str, np.ndarray]:
+        """The columns that hold these vectors."""
+        return {**_split(self.state, state), **_split(self.engine_state, engine_state)}
+
+    def join_state(self, columns: Mapping[str, np.ndarray]) -> Float[np.ndarray, "T S"]:
+        """The observed states that these columns hold."""
+        return _join(self.state, columns)
+
+    def join_engine_state(self, columns: Mapping[str, np.ndarray]) -> Float[np.ndarray, "T E"]:
+        """The engine states that these columns hold."""
+        return _join(self.engine_state, columns)
+
+
+def _split(columns: tuple[Column, ...], values: np.ndarray) -> dict[str, np.ndarray]:
+    ends = np.cumsum([column.width for column in columns])
+    parts = np.split(values, ends[:-1], axis=-1)
+    return {column.name: part.astype(column.dtype) for column, part in zip(columns, parts, strict=True)}
+
+
+def _join(columns: tuple[Column, ...], values: Mapping[str, np.ndarray]) -> np.ndarray:
+    num_rows = next(len(values[column.name]) for column in columns if column.name in values)
+    parts = [_rows(column, values, num_rows) for column in columns]
+    return np.concatenate(parts, axis=-1)
+
+
+def _rows(column: Column, values: Mapping[str, np.ndarray], num_rows: int) -> np.ndarray:
+    if column.optional and column.name not in values:
+        return np.zeros((num_rows, column.width))
+    return np.asarray(values[column.name], dtype=np.float64).reshape(-1, column.width)

@@ -64,6 +64,11 @@ class ReturnEvaluation:
     true_world_returns: tuple[float, ...] = ()  # the same planner with the world itself in place of the program, on the first starts
     no_true_world: str = ""  # why there are none
 
+    def __str__(self) -> str:
+        told = self.report
+        floors = f"random actions {told['random_return']:.4g}, zero actions {told['zero_return']:.4g}"
+        return f"return {told['return_mean']:.4g} +- {told['return_std']:.2g} (n = {told['n']}), {floors}; {told['planner']}"
+
     @property
     def report(self) -> dict[str, Any]:
         """As `vpw plan --task reward --json` prints it."""

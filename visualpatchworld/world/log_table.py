@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,15 @@ GAP = 1.5  # a row that comes so many time steps late follows a gap
 class Columns:
     """Which columns of a table are what; what is not said is guessed where the names leave no doubt."""
 
-    action: Sequence[str] | None = None  # empty: nothing was done
-    state: Sequence[str] | None = None
+    action: str | Sequence[str] | None = None  # empty: nothing was done
+    state: str | Sequence[str] | None = None
     episode: str | None = None
-    dt: float | None = None
+    dt: float | None = None  # s
+
+    def __post_init__(self):
+        for field in ("action", "state"):
+            if isinstance(name := getattr(self, field), str):
+                object.__setattr__(self, field, (name,))
 
 
 def read_csv(path: Path, columns: Columns = Columns()) -> Recording:
@@ -90,14 +95,25 @@ def parquet_columns(path: Path) -> dict[str, np.ndarray]:
     return found
 
 
+def _meant(columns: Columns, table: Mapping[str, Any]) -> Columns:
+    """The columns by their full names: nobody types the unit in `Heater [kW]`."""
+
+    def full(name: str) -> str:
+        alike = [key for key in table if name in (re.split(r"\s*[\[(]", key)[0], identifier(key))]
+        if name not in table and len(alike) != 1:
+            raise UnknownName("column", name, table)
+        return name if name in table else alike[0]
+
+    action, state = (None if names is None else tuple(map(full, names)) for names in (columns.action, columns.state))
+    return replace(columns, action=action, state=state, episode=full(columns.episode) if columns.episode else None)
+
+
 def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = Columns()) -> Recording:
     """The recording in named columns: row t holds the state before action t, and the last row's action led nowhere that was seen."""
     table = {str(key): np.asarray(values) for key, values in table.items()}
+    columns = _meant(columns, table)
     episode = columns.episode or _only(table, _EPISODE)
     time, counter, reward, terminated = (_only(table, names) for names in (_TIME, _COUNTER, _REWARD, _TERMINATED))
-    for key in [*(columns.action or ()), *(columns.state or ()), *([columns.episode] if columns.episode else [])]:
-        if key not in table:
-            raise UnknownName("column", key, table)
     if time == "T" and _falls(table[time]):
         time = None  # a temperature
     if time is not None or counter is not None:
@@ -111,7 +127,10 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
     labels = {key: _labels(table[key], key, name) for key in action if table[key].dtype.kind != "f"}
     table |= {key: _numbered(table[key], names) for key, names in labels.items()}
     if columns.action is None and not action and columns.state is None:
-        raise BadTrace(f"{name}: which columns are actions? Say --action COL,COL (or --action none); there are {', '.join(free)}.")
+        raise BadTrace(
+            f"{name}: which columns are actions? Say --action COL,COL (or --action none), in Python "
+            f"columns=vpw.Columns(action=(...)); there are {', '.join(free)}."
+        )
     state = list(columns.state) if columns.state is not None else [key for key in free if key not in action]
     if not state:
         raise BadTrace(f"{name} has no column left to be the state; there are {', '.join(table)}.")

@@ -1,9 +1,13 @@
-"""PoE-World: small experts that each foresee one number, written where the others are surprised, weighted by likelihood and multiplied."""
+"""PoE-World: small experts that each foresee one number, written where the others are surprised,
+weighted by likelihood and multiplied.
+"""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
+import math
 import textwrap
 from dataclasses import dataclass, replace
 
@@ -13,8 +17,8 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.llm.client import Reply
-from visualpatchworld.paper.baselines.answer import IMPORTS, LIMITS, Transitions, code_of, kept, state_text
-from visualpatchworld.paper.baselines.study import Candidate, Method, Study, mode_text
+from visualpatchworld.paper.baselines.answer import IMPORTS, LIMITS, SingleSteps, code_of, kept, state_text
+from visualpatchworld.paper.baselines.study import Candidate, Method, Study
 from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.program.sandbox import Sandbox
 from visualpatchworld.scene.state import StateSpace
@@ -34,7 +38,9 @@ class PoeWorld(Method):
     most_transitions: int = 400  # that weights are fitted to
 
     def search(self, study: Study) -> Candidate | None:
-        """Experts for a batch of surprising transitions, new weights, a new product; until nothing surprises or the budget is spent."""
+        """Experts for a batch of surprising transitions, new weights, a new product;
+        until nothing surprises or the budget is spent.
+        """
         seen = study.train.thinned(self.most_transitions)
         product, newest = Product.empty(study.domain, seen), None
         for kind in itertools.cycle(self.kinds):
@@ -73,7 +79,7 @@ def _texts(experts: tuple[Expert, ...]) -> set[str]:
     return {expert.text for expert in experts}
 
 
-METHOD = PoeWorld()
+METHODS = (PoeWorld(),)
 
 
 @dataclass(frozen=True)
@@ -105,8 +111,10 @@ def field_of(name: str, space: StateSpace) -> str | None:
     return max((field for field in space.names if name.startswith(field)), key=len, default=None)
 
 
-def opinions(expert: Expert, transitions: Transitions, domain: Domain) -> Float[np.ndarray, " N"]:
-    """What an expert foresees for each transition, NaN where it says nothing; one that fails anywhere is not heard at all."""
+def opinions(expert: Expert, transitions: SingleSteps, domain: Domain) -> Float[np.ndarray, " N"]:
+    """What an expert foresees for each transition, NaN where it says nothing;
+    one that fails anywhere is not heard at all.
+    """
     space = domain.scene.state_space
     head = "\n".join([*IMPORTS, state_text(space)])
     step = f"value = EXPERT(state, action)\n    return state._replace({expert.field}=float('nan') if value is None else value)"
@@ -119,17 +127,17 @@ def opinions(expert: Expert, transitions: Transitions, domain: Domain) -> Float[
     return heard.states[0][:, space.names.index(expert.field)] if not heard.num_failed else np.full(len(transitions), np.nan)
 
 
-# An opinion is a bump of this width around the foreseen value, over a floor that lets an expert be wrong; in tolerances of the field.
-BUMP_WIDTH, FLOOR = 0.3, 1e-6
 OFFSETS = np.arange(-20.0, 21.0)  # the values that are told apart, around the true one
 SHARE_OF_CHANGE = 0.05  # of a field's usual change, as the tolerance where no quantity measures the field
 
 
 @dataclass(frozen=True)
 class Product:
-    """Experts with their weights, and what each says of the transitions they were weighed on (NaN where it says nothing)."""
+    """Experts with their weights, and what each says of the transitions they were
+    weighed on (NaN where it says nothing).
+    """
 
-    transitions: Transitions
+    transitions: SingleSteps
     names: tuple[str, ...]
     expected: tuple[bool, ...]  # whether a program is asked to foresee the field
     differences: Float[np.ndarray, "N S"]  # true change of each field
@@ -139,7 +147,7 @@ class Product:
     values: Float[np.ndarray, "M N"]
 
     @staticmethod
-    def empty(domain: Domain, transitions: Transitions) -> Product:
+    def empty(domain: Domain, transitions: SingleSteps) -> Product:
         """No expert yet: every field is taken to stay as it is."""
         space = domain.scene.state_space
         changes = space.difference(transitions.after, transitions.before)
@@ -162,8 +170,10 @@ class Product:
         return [i for i, expert in enumerate(self.experts) if expert.field == name]
 
 
-def field_tolerances(domain: Domain, transitions: Transitions) -> Float[np.ndarray, " S"]:
-    """For each field the change that one quantity just tolerates; for fields that none measures, a share of their usual change."""
+def field_tolerances(domain: Domain, transitions: SingleSteps) -> Float[np.ndarray, " S"]:
+    """For each field the change that one quantity just tolerates;
+    for fields that none measures, a share of their usual change.
+    """
     space, state = domain.scene.state_space, transitions.before[:1]
     usual = np.abs(space.difference(transitions.after, transitions.before)).mean(axis=0)
     found = np.maximum(SHARE_OF_CHANGE * usual, 1e-6)
@@ -174,11 +184,6 @@ def field_tolerances(domain: Domain, transitions: Transitions) -> Float[np.ndarr
         measured = [domain.transition_tolerances[name] / slope for name, slope in slopes.items() if slope > 1e-6]
         found[i] = min(measured, default=found[i])
     return found
-
-
-def log_bump(distance: np.ndarray) -> np.ndarray:
-    """The logarithm of an opinion so many tolerances away from the foreseen value."""
-    return np.log((1 - FLOOR) * np.exp(-(distance**2) / (2 * BUMP_WIDTH**2)) + FLOOR)
 
 
 def _log_opinions(product: Product, field: int, members: list[int]) -> np.ndarray:
@@ -211,7 +216,9 @@ def surprise(product: Product) -> Float[np.ndarray, " N"]:
 
 
 def fit_weights(product: Product, penalty: float) -> Product:
-    """Weights of highest likelihood under an L1 penalty, by L-BFGS with a strong Wolfe line search; none is negative."""
+    """Weights of highest likelihood under an L1 penalty, by L-BFGS with a strong Wolfe line search;
+    none is negative.
+    """
     weights = product.weights.copy()
     for field, name in enumerate(product.names):
         members = product.of_field(name)
@@ -235,7 +242,9 @@ def _fitted(product: Product, field: int, members: list[int], penalty: float) ->
 
 
 def wrapped(study: Study, product: Product) -> str:
-    """The product's mode as one program: for every field the foreseen value that all experts together find likeliest."""
+    """The product's mode as one program: for every field the foreseen value that
+    all experts together find likeliest.
+    """
     header = f'"""Experts written by {study.client.model} in a {study.method} search, multiplied."""'
     made = "\n\n".join(f"{expert.factory(f'make_{i}')}\nexpert_{i} = make_{i}()\n" for i, expert in enumerate(product.experts))
     rows = []
@@ -246,3 +255,39 @@ def wrapped(study: Study, product: Product) -> str:
     space = study.domain.scene.state_space
     parts = [header, "\n".join(IMPORTS), state_text(space), made, table, mode_text()]
     return "\n\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+# An opinion is a bump around the foreseen value, over a floor that lets an expert be wrong;
+# a program holds these two as they stand.
+
+
+def log_bump(distance):
+    """The logarithm of an opinion so many tolerances away from the foreseen value."""
+    return np.log((1 - 1e-6) * np.exp(-np.minimum(distance * distance / 0.18, 100.0)) + 1e-6)
+
+
+def likeliest(now, tolerance, opinions):
+    """The foreseen value that all experts together find likeliest; where none speaks, the value stays."""
+    spoken = [(value, weight) for value, weight in opinions if value is not None]
+    if len(spoken) < 2:
+        return spoken[0][0] if spoken else now
+    best, best_score = now, -math.inf
+    for value, _ in spoken:
+        score = sum(weight * log_bump((value - other) / tolerance) for other, weight in spoken)
+        best, best_score = np.where(score > best_score, value, best), np.maximum(score, best_score)
+    return best
+
+
+STEP = '''def step(state, action):
+    """Every field becomes what its experts together find likeliest."""
+    after = {}
+    for name, (tolerance, experts) in EXPERTS.items():
+        opinions = [(expert(state, action), weight) for expert, weight in experts]
+        after[name] = likeliest(state._asdict()[name], tolerance, opinions)
+    return State(**after)
+'''
+
+
+def mode_text() -> str:
+    """The functions as they stand in a program."""
+    return "\n\n".join([*(inspect.getsource(function) for function in (log_bump, likeliest)), STEP])

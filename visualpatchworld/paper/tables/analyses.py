@@ -1,24 +1,26 @@
-"""Tables of what is measured but is no cell: how far rollouts stray, landscapes of costs, perception."""
+"""Tables of what is measured but is no cell: how far rollouts stray, how smooth costs are, perception."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from statistics import mean
 from typing import Any
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.paper.analyses import Analysis
+from visualpatchworld.paper.analysis import Analysis
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.results import Place, Query, Results, condition_title, find, places
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
-from visualpatchworld.paper.tables.parts import notes, records, require
+from visualpatchworld.paper.tables import notes, records, require
 from visualpatchworld.scene.calibrate import SAME_PX
 
 OURS = "vpw"
 
 
 def cases_table(results: Results, quoted: Quoted) -> Table:
-    """Every method with an analysis of either case, with its success in both domains; the paper's figures below ours."""
+    """Every method with an analysis of either case, with its success in both domains;
+    the paper's figures below ours.
+    """
     if not results.analyses:
         require(results)
     open_loop, motion = quoted.data["open_loop"], quoted.data["motion"]
@@ -131,40 +133,6 @@ def _cases_record(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-SCORES: tuple[Score, ...] = ("simulator", "induced")
-
-
-def landscape_table(results: Results, quoted: Quoted) -> Table:
-    """Induced over engine, with each planner's budget."""
-    require(results)
-    where = places(results, [row["domain"] for row in quoted.rows])
-    pairs = [[find(results, place, Query(observe="oracle", score=score)) for score in SCORES] for place in where]
-    rows = []
-    for place, (engine, induced) in zip(where, pairs, strict=True):
-        known = engine.success and induced.success is not None
-        ratio = Entry(number(induced.success / engine.success, 2) if known else MISSING)  # type: ignore[operator]
-        rows.append((words(place.title), words(place.domain.planner.title), engine.score(), induced.score(), induced.unsolved(), ratio))
-    found = [item for pair in pairs for item in pair]
-    titles = {place.domain.name: place.domain.title for place in where}
-    paper = tuple(
-        (
-            words(titles[row["domain"]]),
-            quote(f"{row['planner']}, {row['budget']}"),
-            *map(quote, (row["simulator"], row["induced"], None, row["ratio"])),
-        )
-        for row in quoted.rows
-    )
-    headings = ("engine", "induced", "induced, of unsolved", "ratio")
-    return Table(
-        id=quoted.id,
-        title="Success of the program over success of the engine, same planner",
-        columns=(Column("tasks", words=True), Column("planner", words=True), *map(Column, headings)),
-        sections=(Section("Measured", tuple(rows)), Section(f"Quoted, not measured here: {quoted.source}", paper, quoted=True)),
-        notes=notes(results, found, quoted, "main"),
-        measured=records(found),
-    )
-
-
 # What the paper reports of each condition, by the name its data gives it.
 CONDITIONS: dict[str, tuple[Observe, Score]] = {
     "induced": ("oracle", "induced"),
@@ -182,7 +150,9 @@ MERITS = {
 
 
 def smoothness_table(results: Results, quoted: Quoted) -> Table:
-    """Success by condition with the paper's beside it, then how the landscape of each method compares with the engine's."""
+    """Success by condition with the paper's beside it, then how the landscape of each
+    method compares with the engine's.
+    """
     data = quoted.data
     analyses = [analysis for analysis in results.analyses_of("smoothness") if analysis.domain == data["domain"]]
     if not analyses:
@@ -300,3 +270,10 @@ def _perception_record(audit: Analysis) -> dict[str, Any]:
 
 def _place(domain: str, titles: Mapping[str, str]) -> int:
     return list(titles).index(domain) if domain in titles else len(titles)
+
+
+TABLES: dict[str, Callable[[Results, Quoted], Table]] = {
+    "cases": cases_table,
+    "perception": perception_table,
+    "smoothness": smoothness_table,
+}

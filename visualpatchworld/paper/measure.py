@@ -1,33 +1,43 @@
-"""What is measured: what a program predicts, ours in this process and a model's in the sandbox, and what the tool path sees in pictures."""
+"""What is measured: what a program predicts, ours in this process and a model's in the sandbox,
+and what the tool path sees in pictures.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.errors import VpwError
-from visualpatchworld.extras import cv2
+from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.induction.windows import Windows, cut_windows, predict
-from visualpatchworld.paper.analyses.analysis import Measurand, Measured, plain
-from visualpatchworld.paper.film import ways_in
+from visualpatchworld.paper.analysis import Analysis, Measurand, Picture, plain
+from visualpatchworld.paper.cell import source_title, versions
 from visualpatchworld.paper.results import OFFSET
 from visualpatchworld.paper.suite import MAIN_SEED
 from visualpatchworld.paper.task import draw_tasks
 from visualpatchworld.plan.control import Task
 from visualpatchworld.program.sandbox import sandboxed_rollouts
-from visualpatchworld.scene.calibrate import RECENT, SEED, audit, extractor, read_moments
+from visualpatchworld.scene.calibrate import RECENT, SEED, audit, extractor, read_moments, ways_in
 from visualpatchworld.scene.extractor import Moment
-from visualpatchworld.scene.schema import SceneGraph, SceneObject
-from visualpatchworld.scene.tool.look import Camera
+from visualpatchworld.scene.picture import outlines
 from visualpatchworld.simulator import Simulator
 from visualpatchworld.task import ErrorMetric
 from visualpatchworld.trace.episode import Episode
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a kind of analysis found: JSON values, and pictures by name."""
+
+    data: Mapping[str, Any]
+    pictures: Mapping[str, Picture] = field(default_factory=dict)
+
 
 MOST_AT_ONCE = 300  # sequences in one call of a sandboxed program, which has to end within its time limit
 
@@ -64,7 +74,9 @@ NUM_WINDOWS = 1000
 
 
 def measure_rollout(measurand: Measurand) -> Measured:
-    """Mean, median and 90th percentile of every quantity after 1 to 25 steps; a rollout that is not finite counts as infinitely far off."""
+    """Mean, median and 90th percentile of every quantity after 1 to 25 steps;
+    a rollout that is not finite counts as infinitely far off.
+    """
     recordings = measurand.recordings
     if max(len(recording.actions) for recording in recordings) < HORIZON:
         raise VpwError(f"No test episode of '{measurand.source}' has {HORIZON} steps; give --traces FILE.h5 with longer ones.")
@@ -88,7 +100,8 @@ def measure_rollout(measurand: Measurand) -> Measured:
 def measure_motion(measurand: Measurand) -> Measured:
     """For every quantity, one-step displacements in the test episode in which it moves most.
 
-    What moves only when touched moves most where it is touched most, so this is a contact episode where there is contact at all.
+    What moves only when touched moves most where it is touched most, so this is a contact
+    episode where there is contact at all.
     """
     with foresight(measurand) as foresee:
         return Measured(
@@ -146,7 +159,9 @@ def measure_transition(measurand: Measurand) -> Measured:
 
 
 def _liveliest(measurand: Measurand, episode: Episode) -> int:
-    """The step in which things move most, each measured by how much it moves on average: what seldom moves counts when it does."""
+    """The step in which things move most, each measured by how much it moves on average:
+    what seldom moves counts when it does.
+    """
     moves = [quantity(episode.observations[1:], episode.observations[:-1]) for quantity in measurand.domain.error_metrics.values()]
     return int(np.argmax(sum(move / max(float(move.mean()), np.finfo(float).tiny) for move in moves)))
 
@@ -161,7 +176,9 @@ Grid = Float[np.ndarray, "K H A"]
 
 
 def measure_smoothness(measurand: Measurand) -> Measured:
-    """Costs over a grid of actions, each held for a whole plan, from the task start whose engine landscape has the steepest step."""
+    """Costs over a grid of actions, each held for a whole plan, from the task start whose
+    engine landscape has the steepest step.
+    """
     domain = measurand.domain
     axes, horizon = min(MOST_AXES, domain.layout.action.width), domain.planner.horizon
     world = domain.simulator(measurand.constants)
@@ -191,8 +208,9 @@ def measure_smoothness(measurand: Measurand) -> Measured:
 def compare(program: np.ndarray, engine: np.ndarray) -> dict[str, float | None]:
     """How well one landscape stands for another; all costs are taken in units of the engine's range.
 
-    `agreement` is the share of neighbours whose order is the same in both, `gap` the mean distance of costs, `engine_step` and
-    `program_step` the largest difference of neighbours, `regret` what the engine says that the program's best action lacks of the best.
+    `agreement` is the share of neighbours whose order is the same in both, `gap` the mean distance of costs,
+    `engine_step` and `program_step` the largest difference of neighbours,
+    `regret` what the engine says that the program's best action lacks of the best.
     """
     low, size = float(engine.min()), float(np.ptp(engine)) or 1.0
     engine, program = (engine - low) / size, np.where(np.isfinite(program), (program - low) / size, np.inf)
@@ -221,7 +239,9 @@ def _grid(side: int, axes: int, horizon: int, action_dim: int) -> Grid:
 
 
 def _roughest(measurand: Measurand, world: Simulator, grid: Grid) -> Task:
-    """Of the main benchmark's tasks, those that begin beside something fixed if there are any: the one with the steepest step."""
+    """Of the main benchmark's tasks, those that begin beside something fixed if there are any:
+    the one with the steepest step.
+    """
     places = sum(max(episode.num_rows - OFFSET, 0) for episode in measurand.held_out)
     tasks = draw_tasks(measurand.held_out, count=max(1, min(NUM_TASKS, places)), offset=OFFSET, seed=MAIN_SEED)
     near = [task for task in tasks if _beside(measurand, task)] or tasks
@@ -243,45 +263,13 @@ def _beside(measurand: Measurand, task: Task) -> list[str]:
     return sorted({name for relation in graph.relations if relation.near_contact for name in (relation.subject, relation.object)} & fixed)
 
 
-ROUND = np.linspace(0, 2 * np.pi, 49)
-MARK_PX = 5.0  # half of a cross for what has a place but no shape
-
-Line = Float[np.ndarray, "N 2"]
-
-
-def outlines(graph: SceneGraph, camera: Camera) -> dict[str, list[Line]]:
-    """Lines in pixels for every object that moves and has a place."""
-    placed = [item for item in graph.objects if not item.fixed and item.pose.x is not None and item.pose.y is not None]
-    return {item.name: _lines(item, camera) for item in placed}
-
-
-def _lines(item: SceneObject, camera: Camera) -> list[Line]:
-    shape, place = item.geometry, np.array([item.pose.x, item.pose.y, item.pose.z or 0.0])
-    cosine, sine = np.cos(item.pose.angle or 0.0), np.sin(item.pose.angle or 0.0)
-    turn = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-
-    def pixels(points: np.ndarray) -> Line:
-        flat = np.concatenate([points, np.zeros((len(points), 3 - points.shape[1]))], axis=1)
-        return camera.project(flat @ turn + place)
-
-    if shape.polygons is not None:
-        return [pixels(np.array([*polygon, polygon[0]])) for polygon in shape.polygons]
-    if shape.half_sizes is not None:
-        corners = np.array(list(itertools.product(*[(-size, size) for size in shape.half_sizes])))
-        hull = cv2.convexHull(pixels(corners).astype(np.float32))[:, 0]
-        return [np.concatenate([hull, hull[:1]])]
-    if shape.length is not None:
-        return [pixels(np.array([[0.0, 0.0], [shape.length, 0.0]]))]
-    if shape.radius is not None:
-        return [pixels(shape.radius * np.stack([np.cos(ROUND), np.sin(ROUND)], axis=1))]
-    return [camera.project(place) + MARK_PX * np.array(arm) for arm in ([[-1.0, 0.0], [1.0, 0.0]], [[0.0, -1.0], [0.0, 1.0]])]
-
-
 NUM_PICTURES = 3
 
 
 def measure_audit(measurand: Measurand) -> Measured:
-    """Precision, recall and errors as `vpw audit` measures them; outlines of both graphs, in pixels, for a few moments."""
+    """Precision, recall and errors as `vpw audit` measures them;
+    outlines of both graphs, in pixels, for a few moments.
+    """
     if measurand.episodes_seed == SEED:
         raise VpwError(
             f"The episodes of '{measurand.source}' have the seed {SEED}, as those that the calibration was fitted to; give others."
@@ -301,7 +289,9 @@ def measure_audit(measurand: Measurand) -> Measured:
 
 
 def _moments(measurand: Measurand) -> Iterator[Moment]:
-    """Moments spread evenly over the test episodes, with the frames before each; drawn anew where the file has no pictures."""
+    """Moments spread evenly over the test episodes, with the frames before each;
+    drawn anew where the file has no pictures.
+    """
     world = measurand.domain.simulator(measurand.constants)
     places = [(episode, step) for episode in measurand.held_out for step in range(episode.num_rows)]
     for i in np.linspace(0, len(places) - 1, min(measurand.frames, len(places))).astype(int):
@@ -315,3 +305,33 @@ def _moments(measurand: Measurand) -> Iterator[Moment]:
                 world.set_engine_state(engine_state)
                 frames.append(world.render())
         yield Moment(np.asarray(frames), episode.actions[first:step], episode.observations[step])
+
+
+KINDS: Mapping[str, Callable[[Measurand], Measured]] = {
+    "audit": measure_audit,
+    "motion": measure_motion,
+    "rollout": measure_rollout,
+    "smoothness": measure_smoothness,
+    "transition": measure_transition,
+}
+
+
+def measure_analysis(kind: str, measurand: Measurand) -> Analysis:
+    """Measure one analysis; nothing is written."""
+    if kind not in KINDS:
+        raise UnknownName("analysis", kind, KINDS)
+    measured = KINDS[kind](measurand)
+    return Analysis(
+        kind=kind,
+        domain=measurand.domain.name,
+        title=source_title(measurand.domain, measurand.source),
+        source=measurand.source,
+        method=measurand.method,
+        program="" if measurand.program is None else measurand.program.hash,
+        written_by=measurand.written_by,
+        seed=measurand.seed,
+        episodes=measurand.fingerprint,
+        versions=versions(),
+        data=measured.data,
+        pictures=measured.pictures,
+    )

@@ -1,4 +1,6 @@
-"""What is measured but is no cell: an analysis with its data, each kind checked when it is read, and the small pictures beside it."""
+"""What is measured but is no cell: an analysis with its data, each kind checked when it is read,
+and the small pictures beside it.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,7 @@ class NamedField(_Data):
     unit: str
 
 
-class Pixels(_Data):
+class PixelsOf(_Data):
     before: Point
     after: Point
     predicted: Point
@@ -129,7 +131,7 @@ class TransitionData(_Data):
     predicted: list[Known]
     action: list[Number]
     error: dict[str, Known]
-    pixels: dict[str, Pixels]
+    pixels: dict[str, PixelsOf]
     program_text: str
 
     @model_validator(mode="after")
@@ -146,11 +148,20 @@ KINDS: dict[str, type[_Data]] = {
     "smoothness": SmoothnessData,
     "transition": TransitionData,
 }
+# Of what a kind is measured: of a `program`, or of the `tool` path, which needs none.
+MEASURED_OF = {kind: "tool" if kind == "audit" else "program" for kind in KINDS}
 PICTURES = {"transition": ("before", "after")}  # that a kind always has
 
 
+def find_analyses() -> dict[str, str]:
+    """Every kind of analysis that can be measured, and of what."""
+    return dict(MEASURED_OF)
+
+
 def check_data(kind: str, data: Any, pictures: list[str]) -> None:
-    """Raise a `ValueError` unless this is what such an analysis holds; a kind that is not known here is nobody's surprise."""
+    """Raise a `ValueError` unless this is what such an analysis holds;
+    a kind that is not known here is nobody's surprise.
+    """
     if kind in KINDS:
         KINDS[kind].model_validate(data)
     shown = data.get("looks", {}) if kind == "audit" else pictures
@@ -210,14 +221,6 @@ def plain(values: Any) -> Any:
 FOLDER = "exhibits"  # among the results
 
 Picture = UInt8[np.ndarray, "h w 3"]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a kind of analysis found: JSON values, and pictures by name."""
-
-    data: Mapping[str, Any]
-    pictures: Mapping[str, Picture] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
