@@ -164,7 +164,8 @@ def _begin_placed(world: World, visited: Sequence[np.ndarray], kind: NewPlace, r
         else:
             place = rng.uniform(low - BEYOND * (high - low), high + BEYOND * (high - low))
         whole = whole_numbers(known)
-        place[whole] = known[rng.integers(len(known)), whole]
+        if whole.any():
+            place[whole] = known[rng.integers(len(known)), whole]
         # Amounts are never below nothing: what was never seen on the other side of zero is not put there.
         place = np.where(low >= 0, np.maximum(place, 0), np.where(high <= 0, np.minimum(place, 0), place))
         try:
