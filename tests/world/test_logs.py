@@ -142,6 +142,19 @@ def test_a_table_with_names_that_leave_no_doubt(tmp_path: Path):
     assert world.field_names == ("pos", "vel") and world.dt == pytest.approx(0.1) and world.action_space.names == ("action",)
 
 
+@pytest.mark.parametrize("typed", ["Heater", "Heater [kW]", "Heater_kW"])
+def test_a_column_is_found_without_its_unit(tmp_path: Path, typed: str):
+    path = write_csv(tmp_path / "log.csv", ["T_oven [degC],Heater [kW]", "20.5,1", "21.5,2", "22.5,3"])
+    world = opened(path, columns=Columns(action=typed))
+    assert (world.field_names, world.action_space.names) == (("T_oven_degC",), ("Heater_kW",))
+
+
+def test_a_name_that_two_columns_may_mean_is_refused(tmp_path: Path):
+    path = write_csv(tmp_path / "log.csv", ["T [degC],T [K],u", "20.5,293.6,1", "21.5,294.6,2", "22.5,295.6,3"])
+    with pytest.raises(UnknownName, match="No column 'T'"):
+        opened(path, columns=Columns(state="T"))
+
+
 def test_a_table_without_a_clue_asks(tmp_path: Path):
     path = write_csv(tmp_path / "log.csv", ["beam,ball", "0,1", "1,2", "0,3"])
     with pytest.raises(BadTrace, match=r"which columns are actions\? Say --action"):

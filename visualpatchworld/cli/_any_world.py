@@ -135,7 +135,8 @@ def found_parts(result: Mapping[str, Any]) -> list[Any]:
         f"held-out error (median, of each field's spread of change): {errors} steps" if errors else "",
         f"reward: {result['reward']['why']}",
         f"end: {result['terminated']['why']}",
-        f"{result['env_steps']} steps of the world, {result['seconds']:g} s; written to {result['program']}",
+        (f"{result['env_steps']} steps of the world, " if result["env_steps"] else "")
+        + f"{result['seconds']:g} s; written to {result['program']}",
     ]
     return [fields_table(result["world"], result["fields"]), constants, "\n".join(line for line in lines if line)]
 
@@ -284,9 +285,9 @@ def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_js
     parts = found_parts(result)
     for earlier in (out / CHECK, out / PLAN, *(out / FILMS).glob("*.mp4")):
         earlier.unlink(missing_ok=True)
-    announce(2, 4, f"{result['verdict']}; now held against steps that no search has seen")
+    announce(2, 4, f"{result['verdict']}; now held against {'steps that no search has seen' if result['env_steps'] else 'the log'}")
     with working("checking") as progress:
-        progress("steps that no search has seen")
+        progress("steps")
         names = [field["name"] for field in result["fields"]]
         checked = check(Program(read_program(out / PROGRAM), out / PROGRAM), open_it(), names, seed)
     write_text(out / CHECK, to_json(checked) + "\n")

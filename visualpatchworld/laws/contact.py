@@ -87,10 +87,7 @@ def gap_to_polygon(point, corners):
 
 def yielding(contacts, *, recovery=RECOVERY, slop=SLOP):
     """Contacts as a body without motion of its own feels them: overlaps are undone even while the other leaves."""
-    return [
-        (depth, normal, place, np.where(depth > slop, np.minimum(speed, 0.0) - recovery * (depth - slop), speed), slide)
-        for depth, normal, place, speed, slide in contacts
-    ]
+    return [(d, n, p, np.where(d > slop, np.minimum(v, 0) - recovery * (d - slop), v), s) for d, n, p, v, s in contacts]
 
 
 def undoing(contacts, *, recovery=RECOVERY, slop=SLOP):
@@ -102,12 +99,11 @@ def push_smoothly(contacts, motion, *, inertia=INERTIA, center=CENTER):
     """The body's motion once every contact has pushed it just enough, in sweeps over all of them."""
     vx, vy, spin = motion
     lines = [(nx, ny, (x - center[0]) * ny - (y - center[1]) * nx) for _, (nx, ny), (x, y), _, _ in contacts]
-    alone, shares = [], []  # the push of each contact alone, and what another's push spares it
+    alone, shares, pushes = [], [], [0.0 for _ in contacts]  # each push if alone, what others spare it, what it is
     for (depth, _, _, speed, _), (nx, ny, turn) in zip(contacts, lines, strict=True):
         give = np.where(depth >= 0, 1.0 / (1.0 + turn * turn / inertia), 0.0)
         alone.append((vx * nx + vy * ny + spin * turn - speed) * give)
         shares.append([(nx * mx + ny * my + turn * other / inertia) * give for mx, my, other in lines])
-    pushes = [0.0 for _ in contacts]
     for _ in range(10):
         for i, share in enumerate(shares):
             others = sum(share[j] * push for j, push in enumerate(pushes) if j != i)

@@ -113,10 +113,11 @@ class PlanRecord(Record):
 
 
 class CheckRecord(Record):
-    """Steps that no search has seen, beside what the program imagines of them."""
+    """Steps, none of which a search has seen where `unseen` says so, beside what the program imagines of them."""
 
     names: tuple[str, ...]
     steps: int
+    unseen: bool = True
     by_field: dict[int, dict[str, Error]]  # steps ahead -> field -> median error over the spread of its change
     true: tuple[tuple[float | None, ...], ...]
     imagined: tuple[tuple[float | None, ...], ...]

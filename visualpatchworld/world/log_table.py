@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,14 +95,25 @@ def parquet_columns(path: Path) -> dict[str, np.ndarray]:
     return found
 
 
+def _meant(columns: Columns, table: Mapping[str, Any]) -> Columns:
+    """The columns by their full names: nobody types the unit in `Heater [kW]`."""
+
+    def full(name: str) -> str:
+        alike = [key for key in table if name in (re.split(r"\s*[\[(]", key)[0], identifier(key))]
+        if name not in table and len(alike) != 1:
+            raise UnknownName("column", name, table)
+        return name if name in table else alike[0]
+
+    action, state = (None if names is None else tuple(map(full, names)) for names in (columns.action, columns.state))
+    return replace(columns, action=action, state=state, episode=full(columns.episode) if columns.episode else None)
+
+
 def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = Columns()) -> Recording:
     """The recording in named columns: row t holds the state before action t, and the last row's action led nowhere that was seen."""
     table = {str(key): np.asarray(values) for key, values in table.items()}
+    columns = _meant(columns, table)
     episode = columns.episode or _only(table, _EPISODE)
     time, counter, reward, terminated = (_only(table, names) for names in (_TIME, _COUNTER, _REWARD, _TERMINATED))
-    for key in [*(columns.action or ()), *(columns.state or ()), *([columns.episode] if columns.episode else [])]:
-        if key not in table:
-            raise UnknownName("column", key, table)
     if time == "T" and _falls(table[time]):
         time = None  # a temperature
     if time is not None or counter is not None:
