@@ -146,7 +146,7 @@ class EvalConfig:
     scorer: Scorer | None = None
     written_by: str = ""  # model and budget, where a language model was to write the program
     planner_name: str = PAPER
-    # Steps that the planner foresees and executes at a time, where that is not its own business.
+    # Steps that the planner predicts and executes at a time, where that is not its own business.
     horizon: int | None = None
     goals: Goals = field(default=Goals())
     steps_allowed: int | None = None  # where that is not what the protocol allows
