@@ -122,7 +122,7 @@ def run(name: str, case: Case, seed: int, options: argparse.Namespace) -> None:
     world = domain.of(traces.constants)
     for method, program in programs.items():
         program.check(world.scene.state_space, world.layout.action.width)
-        request = EvalConfig(
+        config = EvalConfig(
             domain=world,
             constants=traces.constants,
             vary={key: str(value) for key, value in case.vary.items()},
@@ -139,8 +139,8 @@ def run(name: str, case: Case, seed: int, options: argparse.Namespace) -> None:
             planner_name=options.planner,
             brief=True,
         )
-        floors = measure_floors(options.results, request)
-        summary = summarize(list(measure(options.results, request)))
+        floors = measure_floors(options.results, config)
+        summary = summarize(list(measure(options.results, config)))
         low, high = summary.ci95
         told = f"{name}, {method}, seed {seed}: {summary.success:.1f} % of {summary.n} [{low:.0f}, {high:.0f}]"
         print(f"{told}, floors {floors['zero'].success:.0f} and {floors['random'].success:.0f}", flush=True)

@@ -73,7 +73,7 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
     from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
     from visualpatchworld.paper.task import Goals, GoalsOf, summarize
     from visualpatchworld.program.program import load_program
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     keep_compiled(all_cores=True)
     path = _episodes(options, name)
@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
     episodes = _anywhere(domain) if where == "any" else read_traces(path, domain).episodes
     kind: GoalsOf = "same-episode" if where.isdigit() else "moving" if where == "moving" else "other-episode"
     for metric in domain.metrics:
-        request = EvalConfig(
+        config = EvalConfig(
             domain=domain,
             constants=domain.constants,
             vary={key: str(value) for key, value in vary.items()},
@@ -107,9 +107,9 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
         )
         told = f"{path.stem}, {row}, {metric}, {planner}, seed {seed}"
         try:
-            floors = measure_floors(options.results, request)
+            floors = measure_floors(options.results, config)
             outcomes = []
-            for outcome in measure(options.results, request):
+            for outcome in measure(options.results, config):
                 outcomes.append(outcome)
                 done = sum(each.success for each in outcomes)
                 print(f"{told}: {done} of {len(outcomes)}", end="\r", file=sys.stderr, flush=True)
@@ -120,7 +120,7 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
         low, high = summary.ci95
         seconds, rescored = summary.seconds_per_plan_median, ""
         if options.score in ("hybrid", "sparing"):
-            asked, seen = summary.engine_rollouts_per_plan or 0.0, request.planner.rollouts_per_plan
+            asked, seen = summary.engine_rollouts_per_plan or 0.0, config.planner.rollouts_per_plan
             rescored = f", {100 * asked / seen:.2f} % of candidates re-scored by the engine"
         print(
             f"{told}: {summary.success:.1f} % of {summary.n} [{low:.0f}, {high:.0f}], floors {floors['zero'].success:.0f} and "
@@ -132,7 +132,7 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
 def _episodes(options: argparse.Namespace, name: str) -> Path:
     """The file of a domain's episodes: given, or collected once with episodes that are long enough."""
     from visualpatchworld.trace.episode import collect
-    from visualpatchworld.trace.write import write_traces
+    from visualpatchworld.trace.file import write_traces
 
     given = dict(pair.partition("=")[::2] for pair in options.traces)
     path = Path(given[name]) if name in given else options.cache / (f"{name}-{options.case}.h5" if options.case else f"{name}.h5")

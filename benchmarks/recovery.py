@@ -230,7 +230,7 @@ def end_to_end(
     rng = np.random.default_rng(TASK_SEED)
     errors = errors_by_horizon(program, trajectories_of(for_tasks(episodes)), domain, rng, FORESEEN_STEPS)
     quantity, radius = JUDGED[domain.name]
-    request = EvalConfig(
+    config = EvalConfig(
         domain=domain, constants=constants, vary={name: str(value) for name, value in vary.items()}, method="vpw", program=program,
         observe="oracle", score="induced", episodes=episodes, source="collected", count=options.plan, offset=25, seed=TASK_SEED,
         metric=next(iter(domain.metrics)), planner_name=options.planner,
@@ -238,7 +238,7 @@ def end_to_end(
     with tempfile.TemporaryDirectory() as fresh:
         results = folder / "results" if folder else Path(fresh)
         began = time.perf_counter()
-        planned = report(request, list(measure(make_folder(results), request)), measure_floors(results, request))
+        planned = report(config, list(measure(make_folder(results), config)), measure_floors(results, config))
     best = found["candidates"][0]
     return {
         "sketch": found["sketch"],

@@ -7,7 +7,7 @@ import pytest
 
 from visualpatchworld.domain import Domain, find_domains, load_domain, register
 from visualpatchworld.trace.episode import Episode, collect
-from visualpatchworld.trace.write import write_traces
+from visualpatchworld.trace.file import write_traces
 
 TESTS = Path(__file__).parent
 os.environ["VPW_DOMAINS"] = str(TESTS / "toy")

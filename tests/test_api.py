@@ -92,7 +92,7 @@ def test_a_changed_world_is_that_of_its_traces(world: Domain, found: Induction):
     changed = vpw.collect(world, episodes=10, seed=3, vary={"push": 9.0})
     assert vpw.induce(world, changed, sketch="push+drag").program.hash != found.program.hash
     evaluation = vpw.evaluate(world, found.program, changed, tasks=4, offset=5)
-    assert evaluation.request.vary == {"push": "9.0"}
+    assert evaluation.config.vary == {"push": "9.0"}
 
 
 def test_a_planner_leads_to_its_goal(world: Domain, found: Induction):

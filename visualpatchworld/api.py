@@ -19,6 +19,7 @@ from jaxtyping import Float
 from visualpatchworld.domain import DEFAULT, PAPER, Domain
 from visualpatchworld.errors import BadTrace, UnknownName, VpwError
 from visualpatchworld.files import make_folder
+from visualpatchworld.films import write_films
 from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.discover import BUDGET, Discovery, discover, given_names
 from visualpatchworld.induction.fields import read_fields
@@ -28,7 +29,6 @@ from visualpatchworld.induction.select import Evidence
 from visualpatchworld.induction.windows import ErrorTable, errors_by_horizon, trajectories_of
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.evaluation import EvalConfig, Evaluation, measure, measure_floors
-from visualpatchworld.paper.film import write_films
 from visualpatchworld.paper.task import Goals
 from visualpatchworld.plan.planner import Situation
 from visualpatchworld.plan.scorer import InducedScorer
@@ -37,8 +37,7 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.trace.episode import Traces, episodes_of_arrays, for_fitting, for_tasks
 from visualpatchworld.trace.episode import collect as collected
-from visualpatchworld.trace.read import read_traces
-from visualpatchworld.trace.write import write_traces
+from visualpatchworld.trace.file import read_traces, write_traces
 from visualpatchworld.world.collect import collect as collect_steps
 from visualpatchworld.world.log_table import Columns
 from visualpatchworld.world.open import open_world
@@ -270,7 +269,7 @@ def evaluate(
             raise UnknownName(kind, name, known)
     if tasks < 1 or offset < 1:
         raise VpwError(f"Ask for at least one task, with its goal at least one step ahead, not for {tasks} with goals {offset} ahead.")
-    request = EvalConfig(
+    config = EvalConfig(
         domain=domain.of(_of(domain, traces).constants),
         constants=traces.constants,
         vary=_changes(domain, traces),
@@ -289,7 +288,7 @@ def evaluate(
     )
     with TemporaryDirectory() as passing:
         folder = make_folder(Path(passing if results is None else results))
-        return Evaluation(request, tuple(measure(folder, request)), measure_floors(folder, request))
+        return Evaluation(config, tuple(measure(folder, config)), measure_floors(folder, config))
 
 
 def film(evaluation: Evaluation, folder: Path | str, *, count: int = 3) -> list[Path]:
@@ -297,7 +296,7 @@ def film(evaluation: Evaluation, folder: Path | str, *, count: int = 3) -> list[
 
     Example: `vpw.film(vpw.evaluate(world, program, traces), "films")`
     """
-    return list(write_films(make_folder(Path(folder)), evaluation.request, count))
+    return list(write_films(make_folder(Path(folder)), evaluation.config, count))
 
 
 def _of(domain: Domain, traces: Traces) -> Traces:

@@ -27,9 +27,8 @@ from visualpatchworld.plan.planner import Planner
 from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.state import SceneTemplate, objects_of_fields
 from visualpatchworld.scene.tool.look import Look
-from visualpatchworld.simulator import Constants, Simulator
+from visualpatchworld.simulator import Column, Constants, Simulator, TraceLayout
 from visualpatchworld.task import Cost, ErrorMetric, GoalCost, GoalDistance, Metric, field_distances, goal_terms, tolerances
-from visualpatchworld.trace.layout import Column, TraceLayout
 
 PAPER, DEFAULT = "paper", "default"  # names of planners that every domain has
 DOMAINS_VARIABLE = "VPW_DOMAINS"  # folders with further domains, or files that are one, separated as in PATH

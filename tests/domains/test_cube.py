@@ -8,7 +8,7 @@ import pytest
 
 from visualpatchworld.domain import load_domain
 from visualpatchworld.trace.episode import Episode, collect
-from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.file import read_traces
 
 CUBE = load_domain("cube")
 EFFECTOR, BLOCK = slice(0, 3), slice(6, 9)

@@ -10,7 +10,7 @@ from visualpatchworld.domains import pusht
 from visualpatchworld.domains.pusht.simulator import BOXES
 from visualpatchworld.simulator import Simulator
 from visualpatchworld.trace.episode import collect
-from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.file import read_traces
 
 PUSHT = load_domain("pusht")
 BESIDE_STEM = np.array([215.0, 320.0, 256.0, 256.0, 0.0, 0.0, 0.0])  # the agent 26 px left of the stem of an upright T, at rest

@@ -13,7 +13,7 @@ from visualpatchworld.domain import load_domain
 from visualpatchworld.domains.reacher import DOMAIN
 from visualpatchworld.domains.reacher.simulator import STEP_S, ReacherConstants, build_model
 from visualpatchworld.graphics import mujoco
-from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.file import read_traces
 
 REACHER = load_domain("reacher")
 START = np.array([0.4, -1.0, 0.0, 0.0])

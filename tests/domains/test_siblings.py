@@ -19,8 +19,7 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit
 from visualpatchworld.scene.schema import Pose, gap
 from visualpatchworld.trace.episode import collect
-from visualpatchworld.trace.read import read_traces
-from visualpatchworld.trace.write import write_traces
+from visualpatchworld.trace.file import read_traces, write_traces
 
 
 def sibling(name: str, **vary: object) -> Domain:

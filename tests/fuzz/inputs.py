@@ -16,7 +16,7 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.scene.picture import write_picture
 from visualpatchworld.scene.vlm import VlmExtractor
 from visualpatchworld.trace.episode import collect
-from visualpatchworld.trace.write import write_traces
+from visualpatchworld.trace.file import write_traces
 
 PICTURE = np.zeros((8, 8, 3), np.uint8)
 MODEL = "small"

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from visualpatchworld.cli._verb import candidates_table
 from visualpatchworld.induction.select import ProbeVerdict, Refutation, refutation
-from visualpatchworld.paper.induction_record import read_induction
+from visualpatchworld.paper.record import read_induction
 from visualpatchworld.report.sections import evidence_of
 
 TOLERANCES = {"finger_m": 0.002, "joint_rad": 0.5}

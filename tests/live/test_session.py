@@ -10,8 +10,9 @@ from toy_program import RIGHT
 from visualpatchworld.errors import VpwError
 from visualpatchworld.live import session as sessions
 from visualpatchworld.live.session import CannotAim, Session
-from visualpatchworld.live.start import find, start
+from visualpatchworld.live.start import start
 from visualpatchworld.live.truth import LoggedTruth, RunningTruth
+from visualpatchworld.paper.record import find_program
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.open import open_world
 
@@ -26,12 +27,12 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def session(folder: Path) -> Session:
-    return start(find(folder), world="slider", horizon=10)
+    return start(find_program(folder), world="slider", horizon=10)
 
 
 @pytest.fixture(scope="module")
 def pendulum() -> Session:
-    return start(find(PENDULUM), horizon=25)
+    return start(find_program(PENDULUM), horizon=25)
 
 
 def test_the_right_program_imagines_the_truth(session: Session):
@@ -92,7 +93,7 @@ def test_edits_are_saved_as_a_new_program(session: Session, folder: Path):
     paths = [sessions.saved(changed, folder, "world_model") for _ in range(2)]
     assert [path.name for path in paths] == ["world_model_edited.py", "world_model_edited_2.py"]
     assert (folder / "world_model.py").read_text() == RIGHT.text
-    again = start(find(paths[0]), world="slider", horizon=10)
+    again = start(find_program(paths[0]), world="slider", horizon=10)
     assert again.imagination.program.constants["PUSH"] == 2.5
     assert "PUSH 3.0 -> 2.5" in paths[0].read_text()
     assert again.motion.observations == pytest.approx(changed.motion.observations)
@@ -109,7 +110,7 @@ def test_a_log_plays_as_the_truth(pendulum: Session, tmp_path: Path, monkeypatch
     truth = pendulum.truth.seen
     log = tmp_path / "log.npz"
     np.savez(log, observations=truth.observations[None], actions=truth.actions[None])
-    session = start(find(PENDULUM), traces=log, horizon=10)
+    session = start(find_program(PENDULUM), traces=log, horizon=10)
     assert isinstance(session.truth, LoggedTruth)
     assert np.allclose(session.true, truth.observations[:11])
     assert (session.errors / session.spread).max() < 1e-3
@@ -136,10 +137,10 @@ def test_a_world_that_cannot_be_copied_is_replayed():
 
 def test_what_is_missing_is_one_sentence(folder: Path, tmp_path: Path):
     with pytest.raises(VpwError, match="--world WORLD"):
-        start(find(folder))
+        start(find_program(folder))
     with pytest.raises(VpwError, match="no program"):
-        find(tmp_path / "nowhere")
+        find_program(tmp_path / "nowhere")
     with pytest.raises(VpwError, match="No world 'nonsense'"):
-        start(find(folder), world="nonsense")
+        start(find_program(folder), world="nonsense")
     with pytest.raises(VpwError, match="shows 3 numbers, not 2"):
-        start(find(PENDULUM), world="MountainCar-v0")
+        start(find_program(PENDULUM), world="MountainCar-v0")

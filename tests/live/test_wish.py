@@ -6,17 +6,18 @@ from pathlib import Path
 import pytest
 from toy_program import RIGHT
 
-from visualpatchworld.live.picture import motion_text, world_text
+from visualpatchworld.live.drawing import motion_text, world_text
 from visualpatchworld.live.server import DEEDS, Refused, read_wish
 from visualpatchworld.live.session import Session, turned
-from visualpatchworld.live.start import find, start
+from visualpatchworld.live.start import start
+from visualpatchworld.paper.record import find_program
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     path = tmp_path_factory.mktemp("live") / "world_model.py"
     path.write_text(RIGHT.text)
-    return start(find(path), world="slider", horizon=10)
+    return start(find_program(path), world="slider", horizon=10)
 
 
 def test_a_wish_is_read(session: Session):
@@ -71,7 +72,7 @@ def test_what_a_page_is_told(session: Session):
 def test_the_text_of_a_program_stays_text(session: Session, tmp_path: Path):
     path = tmp_path / "world_model.py"
     path.write_text("# <script>alert(1)</script>\n" + RIGHT.text.replace("PUSH = 3.0", "PUSH = 3.0  # <b>m</b>"))
-    listing = json.loads(world_text(start(find(path), world="slider", horizon=10)))["listing"]
+    listing = json.loads(world_text(start(find_program(path), world="slider", horizon=10)))["listing"]
     assert not any("<script>" in line["html"] or "<b>m" in line["html"] for line in listing)
 
 

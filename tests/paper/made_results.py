@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.paper.analyses import Analysis, write_analysis
+from visualpatchworld.paper.analysis import Analysis, write_analysis
 from visualpatchworld.paper.cell import Cell, Outcome, source_title
 
 # What the file of an analysis has to hold, as far as a test does not care what it is.

@@ -12,10 +12,9 @@ from toy_program import BREAKS_LEFTWARDS, OBEYS, RIGHT, STATE
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import UnknownName, VpwError
-from visualpatchworld.paper.analyses import Analysis, find_analyses, measure_analysis, read_analyses, write_analysis
-from visualpatchworld.paper.analyses.analysis import Measurand
-from visualpatchworld.paper.analyses.measure import compare
+from visualpatchworld.paper.analysis import Analysis, find_analyses, read_analyses, write_analysis
 from visualpatchworld.paper.cell import BadResults
+from visualpatchworld.paper.measure import Measurand, compare, measure_analysis
 from visualpatchworld.paper.suite import find_programs
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.calibrate import SEED

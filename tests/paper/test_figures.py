@@ -13,9 +13,9 @@ from report.made_run import induction
 from toy_program import RIGHT
 
 from visualpatchworld.errors import UnknownName
-from visualpatchworld.paper.figures.analyses import steepest_line
+from visualpatchworld.paper.figures.analyses import excerpt, steepest_line
 from visualpatchworld.paper.figures.draw import find_figures, make_figure, write_figure
-from visualpatchworld.paper.figures.programs import EXPLAINED, NOT_TRIED, REFUTED, excerpt
+from visualpatchworld.paper.figures.planning import EXPLAINED, NOT_TRIED, REFUTED
 from visualpatchworld.paper.results import NoResults, read_results
 
 IDS = ["block-motion", "evidence", "landscape", "multiseed", "perception", "programs", "rollout-error", "success"]

@@ -17,7 +17,7 @@ from visualpatchworld.paper.task import BadGoal, Goals, counted, draw_far_tasks,
 from visualpatchworld.trace.episode import collect
 
 
-def request(toy: Domain, **changes) -> EvalConfig:
+def config(toy: Domain, **changes) -> EvalConfig:
     fields = {
         "domain": toy, "constants": toy.constants, "vary": {}, "method": "vpw", "program": RIGHT, "observe": "oracle", "score": "induced",
         "episodes": tuple(collect(toy, toy.constants, episodes=15, seed=3)), "source": "slider", "count": 4, "offset": 5, "seed": 0,
@@ -83,7 +83,7 @@ def test_a_goal_is_read_from_json(toy: Domain, tmp_path: Path):
 def test_goals_are_planned_for_kept_and_shown(toy: Domain, tmp_path: Path, goals: Goals):
     folder = tmp_path / "results" / "goals"
     folder.mkdir(parents=True)
-    asked = request(toy, goals=goals, steps_allowed=40)
+    asked = config(toy, goals=goals, steps_allowed=40)
     outcomes = list(measure(folder, asked))
     measure_floors(folder, asked)
     assert summarize(outcomes).success >= 75

@@ -35,9 +35,9 @@ def asked(toy: Domain) -> Requests:
     return of
 
 
-def outcomes(folder: Path, request: EvalConfig) -> list[Outcome]:
+def outcomes(folder: Path, config: EvalConfig) -> list[Outcome]:
     folder.mkdir(exist_ok=True)
-    return list(measure(folder, request))
+    return list(measure(folder, config))
 
 
 def without_times(folder: Path) -> list[dict]:
@@ -108,16 +108,16 @@ def test_a_finished_cell_is_read_not_computed(tmp_path: Path, asked: Requests, m
 
 
 def test_tasks_come_from_episodes_that_are_not_fitted_to(asked: Requests):
-    request = asked()
-    held_out = {episode.index for episode in for_tasks(request.episodes)}
+    config = asked()
+    held_out = {episode.index for episode in for_tasks(config.episodes)}
     assert held_out == {4}
-    assert {task.episode for task in request.tasks} <= held_out
-    assert request.budget == 20
+    assert {task.episode for task in config.tasks} <= held_out
+    assert config.budget == 20
 
 
 def test_floors_rest_and_act_at_random_on_the_same_tasks(tmp_path: Path, asked: Requests):
-    request = asked()
-    floors = measure_floors(tmp_path, request)
+    config = asked()
+    floors = measure_floors(tmp_path, config)
     assert set(floors) == {"zero", "random"}
     rows = without_times(tmp_path)
     rested = [np.array(row["outcome"]["actions"]) for row in rows if row["cell"]["method"] == "zero"]
@@ -125,9 +125,9 @@ def test_floors_rest_and_act_at_random_on_the_same_tasks(tmp_path: Path, asked: 
     assert len(rested) == len(moved) == COUNT
     assert not any(actions.any() for actions in rested)
     assert all((np.abs(actions) <= 1).all() for actions in moved) and max(actions.std() for actions in moved) > 0.4
-    assert {row["cell"]["tasks"] for row in rows} == {request.cell("vpw", "oracle", "induced").tasks}
+    assert {row["cell"]["tasks"] for row in rows} == {config.cell("vpw", "oracle", "induced").tasks}
     assert {row["cell"]["program"] for row in rows} == {""}
-    told = report(request, outcomes(tmp_path, request), floors)
+    told = report(config, outcomes(tmp_path, config), floors)
     assert (told["floor_zero"], told["floor_random"]) == (floors["zero"].success, floors["random"].success)
     wanted = "domain observe score metric offset budget n seed success success_unsolved n_unsolved ci95 floor_zero floor_random"
     assert {*wanted.split(), "engine_rollouts_per_plan", "plans", "seconds_per_plan_median"} <= set(told)

@@ -10,7 +10,7 @@ import pytest
 from paper.made_results import WHOLE
 
 from visualpatchworld.errors import UnknownName, WorkerFailed
-from visualpatchworld.paper.analyses import Analysis, find_analyses, write_analysis
+from visualpatchworld.paper.analysis import Analysis, find_analyses, write_analysis
 from visualpatchworld.paper.baselines.study import find_methods
 from visualpatchworld.paper.cell import Observe
 from visualpatchworld.paper.jobs import AnalysisJob, CellJob, Source, Writer, run_job, run_jobs

@@ -10,7 +10,7 @@ from toy_program import RIGHT
 from visualpatchworld.domain import load_domain
 from visualpatchworld.program.program import Program
 from visualpatchworld.trace.episode import collect
-from visualpatchworld.trace.write import write_traces
+from visualpatchworld.trace.file import write_traces
 
 TEXT = RIGHT.text.replace("PUSH = 3.0", "PUSH = 3.0  # m/s^2")
 NUM_TASKS = 6

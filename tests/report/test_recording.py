@@ -9,7 +9,8 @@ import pytest
 import toy_program
 from cli.conftest import Vpw, vpw  # noqa: F401  a fixture
 
-from visualpatchworld.report.recording import Truth, errors, imagined, truth_of
+from visualpatchworld.films import imagined
+from visualpatchworld.report.recording import Truth, errors, truth_of
 from visualpatchworld.world.trajectory import Trajectory
 
 STEPS, DT, SPRING, DAMPING = 30, 0.1, 2.0, 0.3

@@ -76,11 +76,11 @@ def test_nothing_that_speaks_of_such_episodes_goes_on_without_them(
 
 def test_tasks_are_drawn_from_test_episodes_alone(toy: Domain, tmp_path: Path):
     traces = vpw.collect(toy, episodes=3, seed=1)
-    request = EvalConfig(
+    config = EvalConfig(
         domain=toy, constants=toy.constants, vary={}, method="vpw", program=vpw.load_program(toy, _program(tmp_path)), observe="oracle",
         score="induced", episodes=traces.episodes, source="toy", count=4, offset=5, seed=0, metric="at_goal",
     )  # fmt: skip
-    assert {task.episode for task in request.tasks} == {2}
+    assert {task.episode for task in config.tasks} == {2}
 
 
 def _program(folder: Path) -> Path:

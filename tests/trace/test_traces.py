@@ -15,10 +15,9 @@ from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import BadTrace, CannotWrite
 from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.scene.extractor import OracleExtractor
-from visualpatchworld.trace.episode import Episode, Traces, collect
-from visualpatchworld.trace.layout import Column
-from visualpatchworld.trace.read import read_traces
-from visualpatchworld.trace.write import export, write_traces
+from visualpatchworld.simulator import Column
+from visualpatchworld.trace.episode import Episode, Traces, collect, export
+from visualpatchworld.trace.file import read_traces, write_traces
 
 
 def write_toy(path: Path, toy: Domain, episodes: int = 3, seed: int = 7) -> None:

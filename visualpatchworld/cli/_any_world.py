@@ -200,7 +200,7 @@ def planned(
     shown: dict[str, Any] = {}
     filmed = None
     if films is not None:
-        from visualpatchworld.report.film import NoPictures, open_filmed
+        from visualpatchworld.films import NoPictures, open_filmed
 
         try:
             world = filmed = open_filmed(world.name)
@@ -211,7 +211,7 @@ def planned(
         def told(number: int, earned: float) -> None:
             progress(f"episode {number + 1} of {episodes} earned {earned:.4g}")
             if filmed is not None and films is not None and filmed.rolling:
-                from visualpatchworld.report.film import write_world_film
+                from visualpatchworld.films import write_world_film
 
                 filmed.rolling = False
                 path = films / f"{folder_name(filmed.name)}-reward-{seed}.mp4"
@@ -270,9 +270,9 @@ def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_js
     from visualpatchworld.files import to_json, write_text
     from visualpatchworld.induction.discover import BUDGET
     from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.report.recording import check
     from visualpatchworld.report.run_page import write_report
     from visualpatchworld.report.world import CHECK, FILMS, PLAN
-    from visualpatchworld.report.world_page import check
 
     need("report")  # told before the long work, not after it
 

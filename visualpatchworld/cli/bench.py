@@ -50,10 +50,9 @@ def bench(
     Example: vpw bench main --dask tcp://127.0.0.1:8786
     """
     from visualpatchworld.files import make_folder
-    from visualpatchworld.paper.baselines.record import PROGRAM
     from visualpatchworld.paper.jobs import Job, Source, Writer
-    from visualpatchworld.paper.kept import kept_reports
-    from visualpatchworld.paper.suite import analyses, cells, find_suite, sources
+    from visualpatchworld.paper.record import PROGRAM
+    from visualpatchworld.paper.suite import analyses, cells, find_suite, kept_reports, sources
 
     chosen, found = find_suite(suite), find_domains()
     names = domain or list(found)
@@ -203,10 +202,10 @@ def baseline(
     from visualpatchworld.files import make_folder, write_text
     from visualpatchworld.induction.windows import trajectories_of
     from visualpatchworld.llm.client import Budget, Client, Endpoint, Price, Sampling, Tape
-    from visualpatchworld.paper.baselines.record import PROGRAM, RECORD
     from visualpatchworld.paper.baselines.study import find_method, run, summary
+    from visualpatchworld.paper.record import PROGRAM, SEARCH
     from visualpatchworld.trace.episode import collect, for_fitting
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     rival, world = find_method(method), load_domain(domain)
     if (endpoint is None) == (replay is None):
@@ -232,7 +231,7 @@ def baseline(
         progress("searching")
         search = run(rival, world, graph, trajectories_of(seen), client, seed=seed, prompt_tokens=prompt_tokens)
     result = summary(search, None if price is None else Price(*price))
-    write_text(folder / RECORD, to_json(result, indent=2) + "\n")
+    write_text(folder / SEARCH, to_json(result, indent=2) + "\n")
     program = folder / PROGRAM
     if search.chosen is not None:
         write_text(program, search.chosen.text)

@@ -39,11 +39,11 @@ def analyse(
 
     Example: vpw analyse rollout DOMAIN --program world_model.py --traces episodes.h5 --results runs/bench
     """
-    from visualpatchworld.paper.analyses import find_analyses, measure_analysis, write_analysis
-    from visualpatchworld.paper.analyses.analysis import Measurand
+    from visualpatchworld.paper.analysis import find_analyses, write_analysis
+    from visualpatchworld.paper.measure import Measurand, measure_analysis
     from visualpatchworld.paper.suite import MethodProgram, find_programs
     from visualpatchworld.trace.episode import collect
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     world, kinds = load_domain(domain), find_analyses()
     if kind not in kinds:

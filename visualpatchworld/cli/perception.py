@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from visualpatchworld.cli._verb import MOST, AsJson, DomainName, DomainOption, Seed, TraceFile, Vary, View, progress, show, varied_constants
+from visualpatchworld.cli._verb import MOST, AsJson, DomainName, DomainOption, Seed, TraceFile, Vary, View, changes, progress, show
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import from_json, read_bytes, to_json, write_lines
@@ -69,8 +69,8 @@ def scene(
     from visualpatchworld.scene.extractor import Moment, ToolExtractor
     from visualpatchworld.scene.picture import overlay as drawn
     from visualpatchworld.scene.picture import read_picture, write_picture
-    from visualpatchworld.trace.read import read_traces
-    from visualpatchworld.trace.write import moment_of
+    from visualpatchworld.trace.episode import moment_of
+    from visualpatchworld.trace.file import read_traces
 
     world, asked = load_domain(domain), Asked(endpoint, model, record, replay, calls, calibration)
     path, _, row = moment.rpartition(":")
@@ -110,8 +110,8 @@ def export(
 
     Example: vpw export episodes.h5 --domain DOMAIN --view oracle --out transitions.jsonl
     """
-    from visualpatchworld.trace.read import read_traces
-    from visualpatchworld.trace.write import export as exported
+    from visualpatchworld.trace.episode import export as exported
+    from visualpatchworld.trace.file import read_traces
 
     world = load_domain(domain)
     recorded = read_traces(traces, world)
@@ -147,7 +147,7 @@ def audit(
     world = load_domain(domain)
     if frames is None and seed == SEED:
         raise VpwError(f"Seed {SEED} made the episodes that the calibration was fitted to; choose another.")
-    constants = varied_constants(world, vary)
+    constants = world.constants.varied(changes(vary))
     seeing = extractor(world, constants)
     if frames is not None:
         moments = auditing.moments_of_file(world, frames)

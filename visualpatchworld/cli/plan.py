@@ -1,4 +1,4 @@
-"""`vpw plan`: act with a program, and measure how often that succeeds."""
+"""`vpw plan` and `vpw acquire`: act with a program, measure how often that succeeds, and refit it to what it did not foresee."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from visualpatchworld.cli._verb import (
     LARGEST_SEED,
     MOST,
     AsJson,
+    DomainName,
     InSandbox,
+    Seed,
     Unfiltered,
     Vary,
     WorldName,
@@ -23,8 +25,10 @@ from visualpatchworld.cli._verb import (
     progress,
     show,
     success_list,
+    varied_domain,
+    working,
 )
-from visualpatchworld.domain import DEFAULT, find_domains, load_domain
+from visualpatchworld.domain import DEFAULT, find_domains
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.paper.cell import Observe
 
@@ -109,14 +113,14 @@ def plan(
     """
     from visualpatchworld.cli import _any_world
     from visualpatchworld.files import make_folder
-    from visualpatchworld.paper.baselines.record import read_written
     from visualpatchworld.paper.evaluation import EvalConfig
+    from visualpatchworld.paper.record import read_written
     from visualpatchworld.paper.task import Goals, counted, read_goal
     from visualpatchworld.plan.scorer import RolloutScorer
     from visualpatchworld.program.program import load_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts
     from visualpatchworld.trace.episode import collect
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     if task not in ("", "goal", "reward"):
         raise UnknownName("task", task, ("goal", "reward"))
@@ -132,9 +136,7 @@ def plan(
         return
     episodes = episodes or 50
     keep_compiled(all_cores=True)
-    domain = load_domain(world)
-    constants = domain.constants.varied(changes(vary))
-    domain = domain.of(constants)
+    domain, constants = varied_domain(world, vary)
     domain.planner_named(planner)
     metric = metric or next(iter(domain.metrics))
     if score not in SCORES:
@@ -170,7 +172,7 @@ def plan(
             seen = tuple(new)
     running = sandboxed_rollouts(model, names, action_dim, unfiltered=unfiltered) if sandbox and model is not None else nullcontext()
     with running as rollouts:
-        request = EvalConfig(
+        config = EvalConfig(
             domain=domain,
             constants=constants,
             vary=changes(vary),
@@ -191,7 +193,58 @@ def plan(
             goals=wanted,
             steps_allowed=budget,
         )
-        result = planned(request, None if model is None else program, folder, video)
+        result = planned(config, None if model is None else program, folder, video)
         if rollouts is not None:
             result["sandbox"] = rollouts.told()
     show(result, as_json, success_list(result))
+
+
+def acquire(
+    domain: DomainName,
+    program: Annotated[Path, typer.Option(metavar="FILE.py", help="The program to start from; it is not changed.")],
+    sketch: Annotated[str, typer.Option(metavar="NAME", help="Its form, as its header names it.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.py", help="Where the refitted program goes, if it is accepted.")],
+    traces: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Episodes; the last fifth stays untouched.")] = None,
+    episodes: Annotated[int, typer.Option(min=3, max=MOST, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    tasks: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Practice tasks.")] = 20,
+    seed: Seed = 0,
+    vary: Vary = None,
+    as_json: AsJson = False,
+) -> None:
+    """Practise, gather the surprises, refit inside the form, and accept only what makes nothing worse.
+
+    Example: vpw acquire DOMAIN --program world_model.py --sketch FORM --out better.py
+    """
+    from visualpatchworld.files import write_text
+    from visualpatchworld.paper import acquire as stage
+    from visualpatchworld.program.program import load_program
+    from visualpatchworld.trace.episode import collect, for_fitting
+    from visualpatchworld.trace.file import read_traces
+
+    keep_compiled(all_cores=True)
+    world, constants = varied_domain(domain, vary)
+    form = world.family(world.scene.objects(constants)).named(sketch)
+    model = load_program(program, world.scene.state_space, world.layout.action.width)
+    with working("acquiring") as progress:
+        if traces is None:
+            progress(f"collecting {episodes} episodes")
+            seen = for_fitting(list(collect(world, constants, episodes=episodes, seed=seed)))
+        else:
+            seen = for_fitting(read_traces(traces, world).episodes)
+        found = stage.acquire(world, constants, model, form, seen, tasks=tasks, seed=seed, progress=progress)
+    if found.accepted:
+        write_text(out, found.program.text)
+    result = {
+        "domain": world.name,
+        "accepted": found.accepted,
+        "reason": found.reason,
+        "surprises": found.surprises,
+        "tasks": tasks,
+        "successes_before": found.successes_before,
+        "successes_after": found.successes_after,
+        "checks": stage.NUM_CHECKS,
+        "rollout_error_before": found.errors_before,
+        "rollout_error_after": found.errors_after,
+        "program": str(out) if found.accepted else str(program),
+    }
+    show(result, as_json)

@@ -11,17 +11,14 @@ import typer
 from rich.table import Table
 
 from visualpatchworld.cli._verb import (
-    ActionColumns,
     AsJson,
-    EpisodeColumn,
     InSandbox,
+    LogColumns,
     Seed,
-    StateColumns,
-    StepSeconds,
     Unfiltered,
     errors_table,
-    finite,
     keep_compiled,
+    reads_logs,
     show,
     stops_line,
     working,
@@ -30,6 +27,7 @@ from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import VpwError
 
 
+@reads_logs
 def rollout(
     program: Annotated[Path, typer.Argument(metavar="PROGRAM.py", help="A world model, emitted or edited: code, which runs here.")],
     traces: Annotated[Path, typer.Option(metavar="LOG", help="Episodes to compare with: a trace file, or any log.")],
@@ -40,10 +38,7 @@ def rollout(
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the last N episodes.")] = None,
     sandbox: InSandbox = False,
     unfiltered: Unfiltered = False,
-    action: ActionColumns = None,
-    state: StateColumns = None,
-    episode: EpisodeColumn = None,
-    dt: StepSeconds = None,
+    log: LogColumns = LogColumns(),
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -61,13 +56,12 @@ def rollout(
     from visualpatchworld.induction.windows import predict, prediction_errors, trajectories_of
     from visualpatchworld.program.program import Program, load_program, read_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts
-    from visualpatchworld.trace.read import read_traces
+    from visualpatchworld.trace.file import read_traces
 
     if domain is None:
         if sandbox:
             raise VpwError("--sandbox needs --domain, which says what the program's state is.")
-        finite(dt)
-        _any_world.rollout(program, _any_world.opened(str(traces), action, state, episode, dt), horizon, last, as_json)
+        _any_world.rollout(program, _any_world.opened(str(traces), *log), horizon, last, as_json)
         return
     world = load_domain(domain)
     seen = read_traces(traces, world)
@@ -146,7 +140,8 @@ def record(
 
     Example: vpw record runs/pendulum --film pendulum.mp4
     """
-    from visualpatchworld.report.recording import find_program, read_for, truth_of, write_recording
+    from visualpatchworld.paper.record import find_program
+    from visualpatchworld.report.recording import read_for, truth_of, write_recording
 
     if rerun is None and film is None:
         raise VpwError("Say what to write: --rerun FILE.rrd, --film FILE.mp4, or both.")
@@ -158,7 +153,7 @@ def record(
         if film is not None:
             if named is None or traces is not None:
                 raise VpwError("A film needs a world that runs; name it with --world WORLD, and leave out --traces.")
-            from visualpatchworld.report.film import film_world
+            from visualpatchworld.films import film_world
 
             filmed = film_world(film, named, model, seed, progress)
         if rerun is None:
@@ -181,6 +176,7 @@ def record(
     return show(result, as_json)
 
 
+@reads_logs
 def live(
     path: Annotated[
         Path, typer.Argument(metavar="DIR|PROGRAM.py", help="What `vpw induce --out DIR` filled, or a program: code, which runs here.")
@@ -191,10 +187,7 @@ def live(
     domain: Annotated[str | None, typer.Option("--domain", metavar="DOMAIN", help="The same, for a domain.")] = None,
     traces: Annotated[Path | None, typer.Option(metavar="LOG", help="Recorded episodes, which are then the truth.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes one that is free.")] = 8765,
-    action: ActionColumns = None,
-    state: StateColumns = None,
-    episode: EpisodeColumn = None,
-    dt: StepSeconds = None,
+    log: LogColumns = LogColumns(),
     horizon: Annotated[int | None, typer.Option(min=1, max=1000, help="Steps that are imagined at first.")] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -212,19 +205,20 @@ def live(
 
     need("live")
     from visualpatchworld.live.server import Saving, serve
-    from visualpatchworld.live.start import find, start
+    from visualpatchworld.live.start import start
+    from visualpatchworld.paper.record import find_program
 
-    place = find(path)
+    found = find_program(path)
     keep_compiled()
     with working("starting") as progress:
-        columns = columns_of(action, state, episode, dt)
-        session = start(place, world=world or domain, traces=traces, columns=columns, horizon=horizon, seed=seed, progress=progress)
+        columns = columns_of(*log)
+        session = start(found, world=world or domain, traces=traces, columns=columns, horizon=horizon, seed=seed, progress=progress)
 
     def ready(url: str) -> None:
-        result = {"url": url, "program": str(place.program), "world": session.truth.name, "pid": os.getpid()}
+        result = {"url": url, "program": str(found.path), "world": session.truth.name, "pid": os.getpid()}
         show(result, as_json, f"{session.truth.name}: open {url} in a browser; Ctrl-C closes it.")
         sys.stdout.flush()
 
-    if not serve(session, Saving(place.program.parent, place.program.stem), port, ready):
+    if not serve(session, Saving(found.path.parent, found.path.stem), port, ready):
         sys.stdout.flush()
         os._exit(0)  # a compilation that nobody waits for any more must not hold the command up

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
 import numpy as np
+from jaxtyping import Float
 from scipy.optimize import least_squares
 
 from visualpatchworld.induction.loss import (
@@ -18,6 +19,7 @@ from visualpatchworld.induction.loss import (
     Stage,
     Trial,
     Values,
+    as_written,
     log_cost,
     motion_weights,
     place_of,
@@ -33,7 +35,6 @@ from visualpatchworld.scene.state import StateSpace
 SCAN_POINTS = 48  # of a threshold's prior, in a scan of it
 SAME = 0.005  # costs closer than this share do not tell one place of a threshold from another
 SAME_PLACE = 0.01  # of a prior's range: trials that are this close in every constant are one
-DIGITS = 7  # of a constant in the text
 FEW_WINDOWS = 24  # enough to find the right valley
 
 
@@ -46,6 +47,7 @@ class Fit:
     validation_cost: float  # root mean square rollout error, in units of the typical motion
     trial_costs: tuple[float, ...]  # of the other trials that reached the last stage
     not_finite: int
+    predicted: Float[np.ndarray, "N H S"] | None = field(default=None, repr=False, compare=False)  # validation windows, if judged by these
 
     @property
     def undetermined(self) -> tuple[str, ...]:
@@ -64,17 +66,21 @@ def fit(
     warm_starts: Sequence[Values] = (),
     progress: Callable[[str], None] = lambda _: None,
     *,
+    misses: Callable[[Float[np.ndarray, "N H S"]], int] | None = None,
     noisy: bool = False,
 ) -> Fit:
     """The constants whose rollouts stay closest to the training windows; among the last trials the best on validation windows.
 
-    A warm start is what another fit found for some constants: a start to try beside the draws from the priors. Where states were read
-    with errors (`noisy`), fields that turn out to be read well come to count more than those that are not.
+    A warm start is what another fit found for some constants: a start to try beside the draws from the priors. Where a form is judged by
+    more than closeness, `misses` counts what is wrong with the states that it predicts for the validation windows, and the last trials
+    are ranked by that first. Where states were read with errors (`noisy`), fields that turn out to be read well come to count more than
+    those that are not.
     """
     with jax.enable_x64(True):
         model = Model(program, constants, state_space, exact=search.exact)
-        sets, weights = (train.thinned(FEW_WINDOWS), train, validation), motion_weights(train, state_space)
-        few, many, judge = (Loss(model, windows, weights, search.horizon) for windows in sets)
+        few_windows = train.thinned(FEW_WINDOWS) if len(train) > 2 * FEW_WINDOWS else train
+        sets, weights = (few_windows, train, validation), motion_weights(train, state_space)
+        few, many, judge = _losses(model, sets, weights, search.horizon)
 
         def refine(loss: Loss, trials: list[Trial], stage: Stage) -> list[Trial]:
             progress(f"horizon {stage.horizon}")
@@ -82,8 +88,11 @@ def fit(
 
         def with_every_option(trials: list[Trial]) -> list[Trial]:
             best = min(trials, key=lambda trial: trial.cost)
-            for _ in range(2):
-                trials = trials + refine(few, [Trial(best.place, options) for options in model.option_sets], search.every_option)
+            for _ in range(2 if search.every_option else 0):
+                tried = [Trial(best.place, options) for options in model.option_sets]
+                for stage in search.every_option:
+                    tried = refine(few, tried, stage)
+                trials = trials + tried
                 before, best = best, min(trials, key=lambda trial: trial.cost)
                 if best.options == before.options:
                     break  # otherwise once more: what belonged to the other option may belong to yet another
@@ -95,12 +104,22 @@ def fit(
         trials = with_every_option(trials)
         if noisy:
             weights = weights_by_precision(weights, many.residuals(min(trials, key=lambda trial: trial.cost), 1))
-            few, many, judge = (Loss(model, windows, weights, search.horizon) for windows in sets)
+            few, many, judge = _losses(model, sets, weights, search.horizon)
             trials = with_every_option([replace(trial, cost=log_cost(few.residuals(trial, 1))) for trial in trials])
         for stage in search.longer:
             trials = refine(many, trials, stage)
-        ranked = sorted(trials, key=lambda trial: log_cost(judge.residuals(trial)))
-        return _finish(model, many, judge, ranked)
+        ranked = sorted(map(model.written, trials), key=lambda trial: log_cost(judge.residuals(trial)))
+        if misses is None:
+            return _finish(model, many, judge, ranked)
+        # A trial that is exact where little happens and wrong where much does can cost less than the right one.
+        ranked = sorted(ranked, key=lambda trial: misses(judge.predicted(trial)))
+        return replace(_finish(model, many, judge, ranked), predicted=judge.predicted(ranked[0]))
+
+
+def _losses(model: Model, sets: Sequence[Windows], weights: Float[np.ndarray, " S"], horizon: int) -> list[Loss]:
+    """A loss for every set of windows; sets that are one share theirs."""
+    losses = {id(windows): Loss(model, windows, weights, horizon) for windows in sets}
+    return [losses[id(windows)] for windows in sets]
 
 
 def _best(trials: Sequence[Trial], count: int) -> list[Trial]:
@@ -115,13 +134,14 @@ def _best(trials: Sequence[Trial], count: int) -> list[Trial]:
 
 
 def _draw(model: Model, loss: Loss, search: FitStages, warm_starts: Sequence[Values], rng: np.random.Generator) -> list[Trial]:
-    """The best draws from the priors for every set of options, and around every warm start."""
+    """The best draws from the priors for every set of options, and around every warm start that knows one of the constants."""
+    warm_starts = [warm_start for warm_start in warm_starts if set(warm_start) & {*model.free, *model.choices}]
     warm = [(warm_start, options) for warm_start in warm_starts for options in model.option_sets if model.agrees(options, warm_start)]
     cold = [({}, options) for options in model.option_sets if search.draw_every_option or not warm_starts]
     cold += [({}, options) for _, options in warm if ({}, options) not in cold]
     trials = []
     for warm_start, options in cold + warm:
-        places = rng.uniform(size=(search.draws, len(model.free)))
+        places = rng.uniform(size=(search.draws_beside if warm_starts and not warm_start else search.draws, len(model.free)))
         for i, (name, constant) in enumerate(model.free.items()):
             if name in warm_start:
                 places[:, i] = place_of(constant, warm_start[name])
@@ -204,17 +224,12 @@ def _finish(model: Model, loss: Loss, judge: Loss, ranked: list[Trial]) -> Fit:
     values = model.values(best.place, best.options)
     validated = [judge.residuals(trial) for trial in ranked]
     return Fit(
-        values={name: _rounded(value) for name, value in values.items()},
+        values={name: int(value) if name in model.choices else as_written(value) for name, value in values.items()},
         errors=_standard_errors(model, loss, best, values),
         validation_cost=root_mean_square(validated[0]),
         trial_costs=tuple(root_mean_square(residuals) for residuals in validated[1:]),
         not_finite=int(np.sum(validated[0] >= WORST)),
     )
-
-
-def _rounded(value: Any) -> float | int:
-    """The value as it will stand in the text: what is reported is what was evaluated."""
-    return int(value) if isinstance(value, (int, np.integer)) else float(f"{float(value):.{DIGITS}g}")
 
 
 def _standard_errors(model: Model, loss: Loss, trial: Trial, values: Mapping[str, Any]) -> dict[str, float | None]:

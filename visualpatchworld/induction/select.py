@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from jaxtyping import Float
 
 from visualpatchworld.induction.blackbox import BlackBox
 from visualpatchworld.induction.fit import Fit, fit
-from visualpatchworld.induction.loss import quick_search_over
-from visualpatchworld.induction.windows import Windows, predict
+from visualpatchworld.induction.loss import FitStages, quick_search_over, retry_over
+from visualpatchworld.induction.windows import Windows
 from visualpatchworld.laws.form import Family, Form
 from visualpatchworld.laws.probe import Probe
-from visualpatchworld.program.source import emit, unfitted
+from visualpatchworld.program.source import unfitted
 from visualpatchworld.scene.state import StateSpace
 from visualpatchworld.world.trajectory import Trajectory
 
@@ -154,7 +155,7 @@ def select(
 ) -> Evidence:
     """Run every probe on the black box and hold the candidates of the family against what happened, simple ones first.
 
-    A candidate that cannot win any more is set aside with the reason, unless `thorough`: one that has more constants than a candidate
+    A candidate that cannot win any more is set aside with the reason, unless `thorough`: one that has no fewer constants than a candidate
     that explains every probe, and one that makes a choice which failed every probe that tests it while another, all else equal, passed.
     `noisy` says that the black box is read with errors.
     """
@@ -165,6 +166,7 @@ def select(
         truths=np.stack([recording.observations[1:] for recording in recordings]),
     )
     judged = tuple(probe for probe in probes if probe.tests)
+    search, retry = quick_search_over(windows.horizon), retry_over(windows.horizon)
     candidates: list[FormCandidate] = []
     warm_starts: list[Mapping[str, float | int]] = []
     # What simple forms make of the constants they share is a start for the richer ones.
@@ -174,7 +176,7 @@ def select(
         if reason:
             candidates.append(FormCandidate(sketch, len(sketch.constants), 0, None, (), reason))
             continue
-        candidates.append(_try(sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, noisy=noisy))
+        candidates.append(_try(sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, search, noisy=noisy))
         warm_starts = [best.fit.values for best in Evidence((), (), tuple(candidates), tolerances).ranked[:2] if best.fit is not None]
     # A simpler form that differs in one choice may have stopped short of the winner's valley, or have been set aside because of what forms
     # without the winner's other choices made of the data: let it start from there before it is refuted.
@@ -183,8 +185,8 @@ def select(
         if winner.fit is not None and _deserves_another_try(rival, winner):
             progress(f"{rival.sketch.name} again")
             warm_starts = [winner.fit.values]
-            again = _try(rival.sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, noisy=noisy)
-            candidates[i] = max(rival, again, key=lambda candidate: candidate.explained)
+            again = _try(rival.sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, retry, noisy=noisy)
+            candidates[i] = max(again, rival, key=lambda candidate: candidate.explained)
     return Evidence(judged, recordings, tuple(candidates), tolerances)
 
 
@@ -203,8 +205,8 @@ def cannot_win(sketch: Form, candidates: Sequence[FormCandidate], probes: Sequen
     """Why a sketch need not be tried, or nothing."""
     tried = [candidate for candidate in candidates if candidate.verdicts]
     for other in tried:
-        if other.explained == len(probes) and other.num_constants < len(sketch.constants):
-            return f"{other.sketch.name} explains every probe with fewer constants"
+        if other.explained == len(probes) and other.num_constants <= len(sketch.constants):
+            return f"{other.sketch.name} explains every probe with no more constants"
     for axis, choice in sketch.choices.items():
         testing = [i for i, probe in enumerate(probes) if probe.tests == axis]
         same = [other for other in tried if other.sketch.choices[axis] == choice]
@@ -226,17 +228,24 @@ def _try(
     tolerances: Mapping[str, float],
     rng: np.random.Generator,
     warm_starts: Sequence[Mapping[str, float | int]],
+    search: FitStages,
     *,
     noisy: bool,
 ) -> FormCandidate:
-    constants, program = sketch.constants, unfitted(sketch)
-    found = fit(program, constants, windows, windows, state_space, rng, quick_search_over(windows.horizon), warm_starts, noisy=noisy)
-    predicted = predict(emit(sketch, found.values, found.errors), windows)
-    verdicts = []
-    for i, probe in enumerate(probes):
-        if not probe.tests:
-            continue
-        errors = {name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()}
-        explained = all(np.isfinite(errors[name]) and errors[name] <= tolerances[name] for name in tolerances)
-        verdicts.append(ProbeVerdict(probe.name, probe.tests, errors, explained))
-    return FormCandidate(sketch, len(constants), len(program.text.splitlines()), found, tuple(verdicts))
+    def verdicts_on(predicted: Float[np.ndarray, "N H S"]) -> tuple[ProbeVerdict, ...]:
+        verdicts = []
+        for i, probe in enumerate(probes):
+            if not probe.tests:
+                continue
+            errors = {name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()}
+            explained = all(np.isfinite(errors[name]) and errors[name] <= tolerances[name] for name in tolerances)
+            verdicts.append(ProbeVerdict(probe.name, probe.tests, errors, explained))
+        return tuple(verdicts)
+
+    def misses(predicted: Float[np.ndarray, "N H S"]) -> int:
+        return sum(not verdict.explained for verdict in verdicts_on(predicted))
+
+    program = unfitted(sketch)
+    found = fit(program, sketch.constants, windows, windows, state_space, rng, search, warm_starts, misses=misses, noisy=noisy)
+    assert found.predicted is not None
+    return FormCandidate(sketch, len(sketch.constants), len(program.text.splitlines()), found, verdicts_on(found.predicted))

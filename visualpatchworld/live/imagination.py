@@ -111,14 +111,10 @@ class Imagination:
                 step, action, observation = inputs
                 return jnp.where(step < missing, state, followed(world, state, action, observation)), None
 
-            def advance(state: Array, action: Array) -> tuple[Array, Array]:
-                after = world.step(state, action)
-                return after, world.observe(after)
-
             state = world.read(observations[0])
             if len(done):
                 state = jax.lax.scan(follow, state, (jnp.arange(len(done)), done, observations[1:]))[0]
-            return jnp.concatenate([world.observe(state)[None], jax.lax.scan(advance, state, actions)[1]]), state
+            return jnp.concatenate([world.observe(state)[None], world.ahead(state, actions)]), state
 
         return motion
 
@@ -130,17 +126,10 @@ class Imagination:
         ) -> Array:
             world = self._world(free, whole, jnp.float32)
 
-            def observations(actions: Array) -> Array:
-                def advance(state: Array, action: Array) -> tuple[Array, Array]:
-                    after = world.step(state, action)
-                    return after, world.observe(after)
-
-                return jax.lax.scan(advance, state, actions)[1]
-
             def earned(actions: Array) -> Array:
                 if aim == "reward":
                     return returns(world, state, actions, jnp.asarray(planner.horizon))
-                futures = jax.vmap(observations)(actions)
+                futures = jax.vmap(world.ahead, (None, 0))(state, actions)
                 if aim == "task" and self.cost is not None:
                     return -self.cost(futures, goal)
                 away = jnp.sqrt((weights * (futures - goal) ** 2).sum(-1))

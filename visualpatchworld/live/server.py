@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from visualpatchworld.errors import VpwError, printable
 from visualpatchworld.extras import need
 from visualpatchworld.live import session as sessions
-from visualpatchworld.live.picture import motion_text, said_text, world_text
+from visualpatchworld.live.drawing import motion_text, said_text, world_text
 from visualpatchworld.live.session import Session, saved, search
 
 MOST_CHARACTERS = 300  # of what is asked at once

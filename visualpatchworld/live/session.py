@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import CannotWrite, VpwError
 from visualpatchworld.files import write_text
-from visualpatchworld.live.drawing import Drawing
 from visualpatchworld.live.imagination import Aim, Imagination, Motion
 from visualpatchworld.live.truth import Truth
 from visualpatchworld.program.edit import Dial
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.trajectory import Trajectory
+
+if TYPE_CHECKING:  # a drawing shows sessions
+    from visualpatchworld.live.drawing import Drawing
 
 HORIZONS = (10, 25, 50, 100, 200, 500, 1000)  # steps that can be looked ahead
 LEAD_STEPS = 40  # before the start, by which fields that nobody observes become known

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,21 +10,20 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
-from visualpatchworld.files import from_json, read_bytes
 from visualpatchworld.live.drawing import Drawing, drawing_of
 from visualpatchworld.live.imagination import Imagination
 from visualpatchworld.live.session import HORIZONS, Goal, Session, begun
 from visualpatchworld.live.truth import LoggedTruth, RunningTruth, Truth
+from visualpatchworld.paper.record import FoundProgram
 from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import Program, load_program, read_program
-from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.file import read_traces
 from visualpatchworld.world.live import DomainWorld
 from visualpatchworld.world.log import LogWorld
 from visualpatchworld.world.log_table import Columns
 from visualpatchworld.world.open import open_world
 from visualpatchworld.world.trajectory import Trajectory
 
-PROGRAM, RECORD = "world_model.py", "induction.json"
 LOOK_STEPS = 200  # of the first episode, to see how far each field spreads
 SHARE_OF_SPREAD = 1.2  # that a field has to change within the steps ahead, so that there is something to see
 LEAST_STEPS = 50  # ahead, where the world says nothing about it
@@ -37,29 +35,8 @@ class NoWorld(VpwError):
     """A program of which nothing says what its world is."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a program lies and which world it is said to be of."""
-
-    program: Path
-    world: str | None
-
-
-def find(path: Path) -> Place:
-    """The program that a folder or a file stands for; the world is what the record beside it says."""
-    program = path / PROGRAM if path.is_dir() else path
-    if not program.is_file():
-        raise NoWorld(f"There is no program '{program}'; `vpw induce WORLD --out {path}` writes one.")
-    try:
-        record = from_json(read_bytes(program.parent / RECORD, "record", VpwError))
-        world = record.get("world") or record.get("domain")
-    except (VpwError, ValueError, AttributeError):
-        world = None
-    return Place(program, world if isinstance(world, str) else None)
-
-
 def start(
-    place: Place,
+    found: FoundProgram,
     *,
     world: str | None = None,
     traces: Path | None = None,
@@ -69,13 +46,13 @@ def start(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Session:
     """The session of a program in a world, or along a log, of whose table `columns` tells what the names leave open."""
-    name = world or place.world
+    name = world or found.world
     if name is None and traces is None:
-        raise NoWorld(f"Nothing says which world '{place.program}' is of; name it with --world WORLD or --traces LOG.")
+        raise NoWorld(f"Nothing says which world '{found.path}' is of; name it with --world WORLD or --traces LOG.")
     progress("opening the world")
     if name in find_domains():
-        return _of_domain(place, load_domain(str(name)), traces, horizon, seed, progress)
-    program = Program(read_program(place.program), place.program)
+        return _of_domain(found, load_domain(str(name)), traces, horizon, seed, progress)
+    program = Program(read_program(found.path), found.path)
     source = str(traces or name)
     opened = open_world(source, columns=columns)
     if isinstance(opened, LogWorld):
@@ -89,7 +66,7 @@ def start(
 
 
 def _of_domain(
-    place: Place, domain: Domain, traces: Path | None, horizon: int | None, seed: int, progress: Callable[[str], None]
+    found: FoundProgram, domain: Domain, traces: Path | None, horizon: int | None, seed: int, progress: Callable[[str], None]
 ) -> Session:
     constants, episodes = domain.constants, None
     if traces is not None:
@@ -100,7 +77,7 @@ def _of_domain(
             raise BadTrace(f"'{traces}' holds no two rows that follow each other.")
     domain = domain.of(constants)
     space = domain.scene.state_space
-    program = load_program(place.program, space, domain.layout.action.width)
+    program = load_program(found.path, space, domain.layout.action.width)
     world = DomainWorld(domain.simulator(constants), domain.title)
     if episodes is not None:
         truth: Truth = LoggedTruth(world, episodes)

@@ -24,7 +24,7 @@ from visualpatchworld.simulator import Constants, Simulator
 from visualpatchworld.trace.episode import Episode, for_fitting, for_tasks
 
 SIGNIFICANT_DIGITS = 7
-Try = Callable[[Task, Simulator], Attempt]
+Agent = Callable[[Task, Simulator], Attempt]  # attempts a task in a world that stands at its start
 
 
 def evaluate(
@@ -32,31 +32,31 @@ def evaluate(
     cell: Cell,
     tasks: Sequence[Task],
     make_world: Callable[[], Simulator],
-    attempt: Callable[[], Try],
+    make_agent: Callable[[], Agent],
     *,
     brief: bool = False,
 ) -> Iterator[Outcome]:
-    """The outcome of each task, from the cell's file or computed now; `attempt` is only called when something is missing."""
+    """The outcome of each task, from the cell's file or computed now; an agent is only made when something is missing."""
     with open_cell(folder, cell, versions()) as file:
         missing = [task for task in tasks if task.number not in file.outcomes]
         yield from (file.outcomes[task.number] for task in tasks if task.number in file.outcomes)
         if not missing:
             return
-        world, act = make_world(), attempt()
+        world, attempt = make_world(), make_agent()
         for task in missing:
             world.reset(seed=cell.seed, options={"engine_state": task.start_engine_state})
-            outcome = outcome_of(task, act(task, world), brief=brief)
+            outcome = outcome_of(task, attempt(task, world), brief=brief)
             file.add(outcome)
             yield outcome
 
 
-def resting(meets: Metric, budget: int) -> Try:
-    """The floor of doing nothing."""
+def zero_actions(meets: Metric, budget: int) -> Agent:
+    """The floor of zero actions."""
     return lambda task, world: follow(world, task.goal, meets, np.zeros((budget, world.action_dim)))
 
 
-def acting_at_random(meets: Metric, budget: int, seed: int) -> Try:
-    """The floor of acting at random; a task's actions depend on the seed and its number alone."""
+def random_actions(meets: Metric, budget: int, seed: int) -> Agent:
+    """The floor of random actions; a task's actions depend on the seed and its number alone."""
 
     def attempt(task: Task, world: Simulator) -> Attempt:
         rng = np.random.default_rng([seed, task.number])
@@ -65,7 +65,7 @@ def acting_at_random(meets: Metric, budget: int, seed: int) -> Try:
     return attempt
 
 
-def without_program(meets: Metric) -> Try:
+def without_program(meets: Metric) -> Agent:
     """What a method achieves that has no program to plan with: it never acts, and fails even where nothing was left to do."""
 
     def attempt(task: Task, world: Simulator) -> Attempt:
@@ -130,7 +130,7 @@ class Condition:
         return HybridScorer(self.model, engine)
 
 
-def planning(condition: Condition, meets: Metric, budget: int, seed: int, training_actions: Sequence[Float[np.ndarray, "T A"]]) -> Try:
+def planning(condition: Condition, meets: Metric, budget: int, seed: int, training_actions: Sequence[Float[np.ndarray, "T A"]]) -> Agent:
     """Attempts by receding-horizon control; a task's draws depend on the seed and its number alone."""
     planner = condition.planner
     search = planner.prepare(condition.scorer(), training_actions, np.random.default_rng(seed))
@@ -211,7 +211,7 @@ class EvalConfig:
             return None
         goal = np.array(self.goals.given)
         whole = np.where(np.isnan(goal), for_tasks(self.episodes)[0].observations[0], goal)
-        world = self.domain.simulator(self.constants)
+        world = self.make_world()
         world.reset(seed=0)
         world.set_state(whole)
         return Row(
@@ -233,6 +233,10 @@ class EvalConfig:
         if self.program is None:
             return "" if self.score == "simulator" else NO_PROGRAM
         return self.program.hash
+
+    def make_world(self) -> Simulator:
+        """The true world."""
+        return self.domain.simulator(self.constants)
 
     def cell(self, method: str, observe: Observe, score: Score) -> Cell:
         planned = score != "none"
@@ -259,61 +263,59 @@ class EvalConfig:
         )
 
 
-def measure(folder: Path, request: EvalConfig) -> Iterator[Outcome]:
+def measure(folder: Path, config: EvalConfig) -> Iterator[Outcome]:
     """The outcomes of the planned attempts, those that were there already first."""
-    cell = request.cell(request.method, request.observe, request.score)
-    make_world = lambda: request.domain.simulator(request.constants)  # noqa: E731
-    yield from evaluate(folder, cell, request.tasks, make_world, lambda: attempts(request), brief=request.brief)
+    cell = config.cell(config.method, config.observe, config.score)
+    yield from evaluate(folder, cell, config.tasks, config.make_world, lambda: agent(config), brief=config.brief)
 
 
-def attempts(request: EvalConfig) -> Try:
-    """The planned attempts that a request asks for, made ready."""
-    if request.fingerprint == NO_PROGRAM:
-        return without_program(request.meets)
+def agent(config: EvalConfig) -> Agent:
+    """What plans as the configuration asks, made ready."""
+    if config.fingerprint == NO_PROGRAM:
+        return without_program(config.meets)
     condition = Condition(
-        domain=request.domain,
-        constants=request.constants,
-        model=request.model,
-        observe=request.observe,
-        score=request.score,
-        planner=request.planner,
-        cost=request.cost,
+        domain=config.domain,
+        constants=config.constants,
+        model=config.model,
+        observe=config.observe,
+        score=config.score,
+        planner=config.planner,
+        cost=config.cost,
     )
-    library = [episode.actions for episode in for_fitting(request.episodes)]
-    return planning(condition, request.meets, request.budget, request.seed, library)
+    library = [episode.actions for episode in for_fitting(config.episodes)]
+    return planning(condition, config.meets, config.budget, config.seed, library)
 
 
-def measure_floors(folder: Path, request: EvalConfig) -> dict[str, Summary]:
-    """What resting and acting at random achieve on the same tasks."""
-    tries = {"zero": resting(request.meets, request.budget), "random": acting_at_random(request.meets, request.budget, request.seed)}
+def measure_floors(folder: Path, config: EvalConfig) -> dict[str, Summary]:
+    """What zero and random actions achieve on the same tasks."""
+    agents = {"zero": zero_actions(config.meets, config.budget), "random": random_actions(config.meets, config.budget, config.seed)}
     floors = {}
-    for name, attempt in tries.items():
-        cell = request.cell(name, "oracle", "none")
-        make_world = lambda: request.domain.simulator(request.constants)  # noqa: E731
-        outcomes = evaluate(folder, cell, request.tasks, make_world, lambda a=attempt: a, brief=request.brief)
+    for name, floor in agents.items():
+        cell = config.cell(name, "oracle", "none")
+        outcomes = evaluate(folder, cell, config.tasks, config.make_world, lambda floor=floor: floor, brief=config.brief)
         floors[name] = summarize(list(outcomes))
     return floors
 
 
-def report(request: EvalConfig, outcomes: Sequence[Outcome], floors: Mapping[str, Summary]) -> dict[str, Any]:
+def report(config: EvalConfig, outcomes: Sequence[Outcome], floors: Mapping[str, Summary]) -> dict[str, Any]:
     """The fields of `vpw plan --json`."""
     summary = asdict(summarize(outcomes))
     return {
-        "domain": request.domain.name,
-        "method": request.method,
-        "written_by": request.written_by,
-        "observe": request.observe,
-        "score": request.score,
-        "metric": request.metric,
-        "offset": request.offset if request.goals.of == "same-episode" else 0,
-        "goals": request.goals.of,
-        "goal_fields": list(request.goals.fields),
-        "tolerance": request.goals.tolerance,
-        "budget": request.budget,
-        "seed": request.seed,
-        "source": request.source,
-        "planner": request.planner.title,
-        "planner_name": request.planner_name,
+        "domain": config.domain.name,
+        "method": config.method,
+        "written_by": config.written_by,
+        "observe": config.observe,
+        "score": config.score,
+        "metric": config.metric,
+        "offset": config.offset if config.goals.of == "same-episode" else 0,
+        "goals": config.goals.of,
+        "goal_fields": list(config.goals.fields),
+        "tolerance": config.goals.tolerance,
+        "budget": config.budget,
+        "seed": config.seed,
+        "source": config.source,
+        "planner": config.planner.title,
+        "planner_name": config.planner_name,
         **summary,
         "floor_zero": floors["zero"].success,
         "floor_random": floors["random"].success,
@@ -324,7 +326,7 @@ def report(request: EvalConfig, outcomes: Sequence[Outcome], floors: Mapping[str
 class Evaluation:
     """What was asked, what came of each task, and the floors."""
 
-    request: EvalConfig
+    config: EvalConfig
     outcomes: tuple[Outcome, ...]
     floors: Mapping[str, Summary]
 
@@ -340,19 +342,19 @@ class Evaluation:
     @property
     def report(self) -> dict[str, Any]:
         """The fields of `vpw plan --json`."""
-        return report(self.request, self.outcomes, self.floors)
+        return report(self.config, self.outcomes, self.floors)
 
     def __repr__(self) -> str:
-        return f"<Evaluation in {self.request.domain.name}: {self.success:.0f} % of {len(self.outcomes)} tasks; print it for the floors>"
+        return f"<Evaluation in {self.config.domain.name}: {self.success:.0f} % of {len(self.outcomes)} tasks; print it for the floors>"
 
     def __str__(self) -> str:
         """The score with all that is needed to judge it."""
-        summary, request = self.summary, self.request
+        summary, config = self.summary, self.config
         low, high = summary.ci95
         lines = [
             f"success {summary.success:.1f} % of {summary.n} tasks, 95 % interval {low:.1f} to {high:.1f}",
-            f"  {request.metric} within {request.budget} steps, {request.goals.told(request.offset)}, seed {request.seed}",
-            f"  floors on the same tasks: resting {self.floors['zero'].success:.1f} %, at random {self.floors['random'].success:.1f} %",
+            f"  {config.metric} within {config.budget} steps, {config.goals.told(config.offset)}, seed {config.seed}",
+            "  floors on the same tasks: " + ", ".join(f"{name} actions {self.floors[name].success:.1f} %" for name in ("zero", "random")),
         ]
         if summary.success_unsolved is not None:
             lines.append(f"  of the {summary.n_unsolved} not solved at their start: {summary.success_unsolved:.1f} %")

@@ -20,8 +20,8 @@ from visualpatchworld.errors import VpwError, WorkerFailed
 from visualpatchworld.extras import need
 from visualpatchworld.files import from_json
 from visualpatchworld.paper import jobs
-from visualpatchworld.paper.baselines.record import RECORD
 from visualpatchworld.paper.cell import Observe, Score
+from visualpatchworld.paper.record import SEARCH
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Source:
     @property
     def is_made(self) -> bool:
         """Whether there is nothing left to make; a search that ended without a program has ended, too."""
-        return (self.program if self.rival is None else self.program.with_name(RECORD)).exists()
+        return (self.program if self.rival is None else self.program.with_name(SEARCH)).exists()
 
     def collection(self, episodes: int, seed: int) -> list[str]:
         return _vpw("collect", self.domain, *_flat({"--episodes": episodes, "--seed": seed, "--out": self.traces}), "--json")

@@ -11,9 +11,9 @@ from typing import Any
 
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.paper.analyses import Analysis, read_analyses
+from visualpatchworld.paper.analysis import Analysis, read_analyses
 from visualpatchworld.paper.cell import NO_PROGRAM, BadResults, Cell, Observe, Outcome, Score, read_cells, source_title
-from visualpatchworld.paper.induction_record import BadRecord, InductionRecord, read_induction
+from visualpatchworld.paper.record import BadRecord, InductionRecord, read_induction
 from visualpatchworld.paper.suite import MAIN_SEED
 from visualpatchworld.paper.table import MISSING, Entry, interval, number
 from visualpatchworld.paper.task import Summary, summarize

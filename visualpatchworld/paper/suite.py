@@ -1,24 +1,25 @@
-"""Suites: the cells of a question, and the programs that they measure."""
+"""Suites: the cells of a question, the programs that they measure, and what the results hold of them already."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from visualpatchworld.domain import load_domain
-from visualpatchworld.errors import UnknownName
-from visualpatchworld.paper.baselines.record import read_record
-from visualpatchworld.paper.cell import Observe, Score
+from visualpatchworld.domain import PAPER, load_domain
+from visualpatchworld.errors import UnknownName, VpwError
+from visualpatchworld.paper.cell import Cell, Observe, Score
 from visualpatchworld.paper.jobs import AnalysisJob, CellJob, Source
+from visualpatchworld.paper.record import PROGRAM, read_written
 from visualpatchworld.paper.table import load_quoted
 
 if TYPE_CHECKING:  # programs load JAX, which suites can be listed without
+    from visualpatchworld.paper.evaluation import EvalConfig
     from visualpatchworld.program.program import Program
+    from visualpatchworld.trace.episode import Episode
 
-PROGRAM = "world_model.py"
 OURS = "vpw"
 
 
@@ -39,10 +40,7 @@ class MethodProgram:
     @property
     def written_by(self) -> str:
         """Model and budget, where a language model wrote the program and nobody has edited it since."""
-        if self.path is None or self.program is None or not self.sandboxed:
-            return ""
-        record = read_record(self.path.parent)
-        return record.label if record is not None and record.program == self.program.text else ""
+        return "" if self.path is None or not self.sandboxed else read_written(self.path)[1]
 
 
 def find_programs(programs: Path, domain: str, source: str) -> list[MethodProgram]:
@@ -173,7 +171,7 @@ def cells(suite: Suite, given: Sequence[Source]) -> list[CellJob]:
 
 def analyses(suite: Suite, given: Sequence[Source], results: Path) -> list[AnalysisJob]:
     """The analyses that a suite of suites lacks: of every program as it is now, and of how each source looks."""
-    from visualpatchworld.paper.analyses import find_analyses, read_analyses
+    from visualpatchworld.paper.analysis import find_analyses, read_analyses
     from visualpatchworld.program.program import Program, read_program
 
     if not suite.parts:
@@ -186,3 +184,66 @@ def analyses(suite: Suite, given: Sequence[Source], results: Path) -> list[Analy
         for source in (programs if of == "program" else given)
         if (kind, source.traces.stem, *((source.method, programs[source]) if of == "program" else (of, ""))) not in there
     ]
+
+
+def kept_reports(jobs: Sequence[CellJob], results: Path) -> dict[CellJob, dict[str, Any]]:
+    """What `vpw plan --json` would print, for every job whose cell and floors have all their outcomes already.
+
+    A suite that goes on starts no process for them.
+    """
+    from visualpatchworld.paper.evaluation import measure, measure_floors, report
+    from visualpatchworld.trace.file import read_traces
+
+    episodes = cache(lambda source: read_traces(source.traces, load_domain(source.domain)).episodes)
+    found = {}
+    for job in jobs:
+        try:
+            config = _config(job, episodes(job.source))
+            cells = [
+                config.cell(config.method, job.observe, job.score),
+                *(config.cell(name, "oracle", "none") for name in ("zero", "random")),
+            ]
+        except VpwError:
+            continue  # whoever computes the cell says what is wrong
+        if all(_is_whole(results, cell) for cell in cells):
+            places = {"program": str(job.source.program) if config.program else None, "results": str(results), "films": []}
+            found[job] = report(config, list(measure(results, config)), measure_floors(results, config)) | places
+    return found
+
+
+def _config(job: CellJob, episodes: Sequence[Episode]) -> EvalConfig:
+    """What the job's command asks for."""
+    from visualpatchworld.paper.evaluation import EvalConfig
+    from visualpatchworld.paper.results import OFFSET
+    from visualpatchworld.paper.task import Goals
+    from visualpatchworld.program.program import Program, read_program
+
+    world, options = load_domain(job.source.domain), dict(zip(job.options[::2], job.options[1::2], strict=True))
+    program, written_by = None, ""
+    if job.score != "simulator":
+        path = job.source.program
+        program, written_by = (Program(read_program(path), path), "") if job.source.rival is None else read_written(path)
+    return EvalConfig(
+        domain=world,
+        constants=world.constants,
+        vary={},
+        method="engine" if job.score == "simulator" else job.source.method,
+        program=program,
+        observe=job.observe,
+        score=job.score,
+        episodes=episodes,
+        source=job.source.traces.stem,
+        count=job.tasks,
+        offset=int(options.get("--offset", OFFSET)),
+        seed=job.seed,
+        metric=options.get("--metric", next(iter(world.metrics))),
+        written_by=written_by,
+        planner_name=options.get("--planner", PAPER),
+        horizon=int(options["--horizon"]) if "--horizon" in options else None,
+        goals=Goals(of=options.get("--goals", "same-episode"), tolerance=float(options.get("--tolerance", 1))),  # type: ignore[arg-type]
+    )
+
+
+def _is_whole(results: Path, cell: Cell) -> bool:
+    path = results / cell.file_name
+    return path.is_file() and path.read_bytes().count(b"\n") >= cell.n

@@ -34,6 +34,15 @@ class Imagined:
     has_reward: bool
     has_end: bool
 
+    def ahead(self, state: Float[Array, " S"], actions: Float[Array, "H A"]) -> Float[Array, "H O"]:
+        """What is observed after each action from this state on; under JAX."""
+
+        def advance(state: Array, action: Array) -> tuple[Array, Array]:
+            after = self.step(state, action)
+            return after, self.observe(after)
+
+        return jax.lax.scan(advance, state, actions)[1]
+
 
 def imagine(program: Program, backend: Backend = "jax", dtype: Any = None, constants: Mapping[str, Any] | None = None) -> Imagined:
     """The program's functions, with these constants (numbers or traced values) in place of its own where they are given.

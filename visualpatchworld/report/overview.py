@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import from_json, write_text
 from visualpatchworld.paper.figures.draw import find_figures, make_figure, write_figure
-from visualpatchworld.paper.induction_record import ConstantRecord
+from visualpatchworld.paper.record import ConstantRecord
 from visualpatchworld.paper.results import NoResults, Results, read_results
 from visualpatchworld.paper.table import as_html
 from visualpatchworld.paper.tables import ABOUT_WORLDS, find_tables, make_table
@@ -25,8 +25,7 @@ from visualpatchworld.program.program import MOST_BYTES, Program, read_program
 from visualpatchworld.report.page import REPORT, Written, data_url, in_steps, render
 from visualpatchworld.report.run import check_records, sent
 from visualpatchworld.report.sections import coloured
-from visualpatchworld.report.world import CheckRecord, EndRecord, FieldRecord, LawRecord, Record, RewardRecord
-from visualpatchworld.report.world_page import stretch_charts
+from visualpatchworld.report.world import CheckRecord, EndRecord, FieldRecord, LawRecord, Record, RewardRecord, stretch_charts
 
 LARGEST_DRAWING = 600_000  # bytes of a figure as lines; one with more of them is put in as a picture
 WORLDS = "worlds.html"

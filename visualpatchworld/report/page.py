@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from visualpatchworld import __version__
+from visualpatchworld.errors import VpwError
+from visualpatchworld.files import write_text
 from visualpatchworld.paper.table import html_text
 
 HERE = Path(__file__).parent
 REPORT = "report.html"
+Section = Callable[[Any], Any]  # from a run to what a page shows of it
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,22 @@ def render(template: str, **values: Any) -> str:
     environment.filters |= {"figure": figure, "duration": duration, "steps": in_steps, "sentence": lambda text: Markup(html_text(text))}
     style = (HERE / "style.css").read_text(encoding="utf-8")
     return environment.get_template(template).render(style=style, version=__version__, **values)
+
+
+def write_page(
+    path: Path, template: str, sections: Mapping[str, Callable[[Any], Any]], run: Any, progress: Callable[[str], None]
+) -> Written:
+    """Write the page of a run from its sections; one that raises a `VpwError` is replaced by its sentence."""
+    shown: dict[str, Any] = {}
+    absent: dict[str, str] = {}
+    for name, make in sections.items():
+        progress(name)
+        try:
+            shown[name] = make(run)
+        except VpwError as error:
+            absent[name] = str(error)
+    write_text(path, render(template, run=run, absent=absent, **dict.fromkeys(absent), **shown))
+    return Written(path, tuple(dict.fromkeys(absent.values())))
 
 
 def data_url(path: Path, kind: str) -> str:

@@ -1,4 +1,4 @@
-"""A recording for Rerun's viewer: true and imagined motion side by side, their difference, pictures, constants and the program."""
+"""True and imagined motion side by side: a recording for Rerun's viewer, and steps that no search has seen."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.extras import need
-from visualpatchworld.files import from_json, read_bytes, writing
-from visualpatchworld.program.env import imagine
+from visualpatchworld.files import writing
+from visualpatchworld.films import imagined
+from visualpatchworld.induction.windows import replay_errors
 from visualpatchworld.program.program import Program, load_program, read_program
 from visualpatchworld.trace.episode import collect
-from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.file import read_traces
+from visualpatchworld.world.collect import collect as explore
 from visualpatchworld.world.collect import excitation, record, replay
 from visualpatchworld.world.log import LogWorld
 from visualpatchworld.world.open import open_world
 from visualpatchworld.world.trajectory import Trajectory
+from visualpatchworld.world.world import World
 
-PROGRAM, RECORD = "world_model.py", "induction.json"
 STEPS = 200  # of an episode of a world that sets itself no limit
 
 
@@ -39,19 +39,6 @@ class Truth:
     dt: float | None
     episodes: tuple[Trajectory, ...]
     draw: Callable[[Float[np.ndarray, " O"]], UInt8[np.ndarray, "H W 3"]] | None = None  # the world as it looks in a state
-
-
-def find_program(path: Path) -> tuple[Path, str | None]:
-    """The program's file that a folder or a file stands for, and the world that the record beside it names."""
-    program = path / PROGRAM if path.is_dir() else path
-    if not program.is_file():
-        raise VpwError(f"There is no program '{program}'; `vpw induce WORLD --out {path}` writes one.")
-    try:
-        told = from_json(read_bytes(program.parent / RECORD, "record", VpwError))
-        world = told.get("world") or told.get("domain")
-    except (VpwError, ValueError, AttributeError):
-        world = None
-    return program, world if isinstance(world, str) else None
 
 
 def truth_of(world: str | None, traces: Path | None, *, episodes: int, seed: int, pictures: bool = False) -> Truth:
@@ -97,29 +84,6 @@ def read_for(path: Path, world: str | None) -> Program:
         domain = load_domain(str(world))
         return load_program(path, domain.scene.state_space, domain.layout.action.width)
     return Program(read_program(path), path)
-
-
-def imagined(program: Program, trajectory: Trajectory, horizon: int) -> Float[np.ndarray, "T+1 O"]:
-    """What the program foresees along the actions of a trajectory, beginning anew from the truth every so many steps."""
-    steps, width = len(trajectory), trajectory.observations.shape[1]
-    starts = np.arange(0, steps, horizon)
-    surplus = len(starts) * horizon - steps
-    actions = np.concatenate([trajectory.actions, np.zeros((surplus, trajectory.actions.shape[1]))]).reshape(len(starts), horizon, -1)
-    with jax.enable_x64(True):
-        world = imagine(program, "jax", np.float64)
-
-        def ahead(start: jax.Array, acted: jax.Array) -> jax.Array:
-            def advance(state, action):
-                after = world.step(state, action)
-                return after, world.observe(after)
-
-            return jax.lax.scan(advance, world.read(start), acted)[1]
-
-        seen = jax.jit(jax.vmap(ahead))(jnp.asarray(trajectory.observations[starts], jnp.float64), jnp.asarray(actions, jnp.float64))
-        foreseen = np.asarray(seen)
-    if foreseen.shape[-1] != width:
-        raise BadTrace(f"The program observes {foreseen.shape[-1]} fields, and the world {width}.")
-    return np.concatenate([trajectory.observations[:1], foreseen.reshape(-1, width)[:steps]])
 
 
 def errors(truth: Truth, seen: Float[np.ndarray, "T O"], foreseen: Float[np.ndarray, "T O"]) -> Float[np.ndarray, "T O"]:
@@ -193,3 +157,42 @@ def _constants(program: Program) -> str:
             value, _, comment = rest.partition("#")
             rows.append(f"| {name} | {value.strip()} | {comment.strip()} |")
     return "\n".join(rows)
+
+
+CHECK_STEPS = 400  # of a world that runs
+HORIZON = 25
+STRETCH = 100  # steps of the stretch that is shown
+MOST_POINTS = 200
+SEED_APART = 7_919  # from the seed of the search, so that episodes are others
+
+
+def check(program: Program, world: World, names: Sequence[str], seed: int) -> dict[str, Any]:
+    """Errors by horizon and field, and one stretch; of a log, what it holds out, else all of it."""
+    unseen = not isinstance(world, LogWorld) or bool(world.held_out())
+    if isinstance(world, LogWorld):
+        seen = list(world.held_out() or world.logged())
+    else:
+        seen = explore(world, CHECK_STEPS, np.random.default_rng(seed + SEED_APART))
+    _, by_field = replay_errors(program, seen, HORIZON)
+    longest = max(seen, key=len)
+    steps = min(len(longest), max(STRETCH, _steps_of_motion(longest)))
+    piece = Trajectory(longest.observations[: steps + 1], longest.actions[:steps])
+    every = max(1, steps // MOST_POINTS)
+    return {
+        "names": list(names),
+        "steps": sum(len(one) for one in seen),
+        "unseen": unseen,
+        "by_field": {steps: {names[int(i)]: error for i, error in row.items()} for steps, row in by_field.items()},
+        "true": piece.observations[::every].tolist(),
+        "imagined": imagined(program, piece, steps)[::every].tolist(),
+        "program_hash": program.hash,
+    }
+
+
+def _steps_of_motion(trajectory: Trajectory) -> int:
+    """Steps in which something happens: a log of a thousand rows a second shows nothing in a hundred of them."""
+    seen = trajectory.observations
+    spread = seen.std(axis=0)
+    away = np.abs(seen - seen[0])[:, spread > 0] / spread[spread > 0]
+    far = np.flatnonzero(away.max(axis=1, initial=0.0) > 1.0)
+    return int(3 * far[0]) if len(far) else len(trajectory)

@@ -10,13 +10,13 @@ from pathlib import Path
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import NotRegular, check_inside, from_json
-from visualpatchworld.paper.induction_record import BadRecord, InductionRecord, read_induction
+from visualpatchworld.paper.record import INDUCTION, PROGRAM, BadRecord, InductionRecord, read_induction
 from visualpatchworld.paper.results import NoResults, Results, read_results
 from visualpatchworld.program.program import MOST_BYTES, BadProgram, Program, read_program
 from visualpatchworld.report.sections import Measured, NoRun, measured_with
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Traces
-from visualpatchworld.trace.read import read_traces
+from visualpatchworld.trace.file import read_traces
 
 LARGEST_JSON, LARGEST_EPISODES, LARGEST_FILM = 200_000_000, 50_000_000_000, 12_000_000  # bytes that are read of a file
 
@@ -64,7 +64,7 @@ def check_records(folder: Path) -> None:
             sent(folder, path, LARGEST_JSON)
 
 
-PROGRAM, INDUCTION, EPISODES, TIMINGS = "world_model.py", "induction.json", "episodes.h5", "timings.json"
+EPISODES, TIMINGS = "episodes.h5", "timings.json"
 
 
 @dataclass(frozen=True)

@@ -17,23 +17,19 @@ from markupsafe import Markup
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.extras import PIL, imageio
-from visualpatchworld.files import from_json, write_text
+from visualpatchworld.files import from_json
 from visualpatchworld.paper.cell import Cell, Outcome
-from visualpatchworld.paper.film import ways_in
-from visualpatchworld.paper.induction_record import SettingsRecord
-from visualpatchworld.report.page import REPORT, Written, data_url, in_steps, render
-from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, PROGRAM, NotSent, Run, read_run, sent
+from visualpatchworld.paper.record import PROGRAM, SettingsRecord
+from visualpatchworld.report.page import REPORT, Section, Written, data_url, in_steps, write_page
+from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, NotSent, Run, read_run, sent
 from visualpatchworld.report.sections import coloured, constant_rows, error_charts, evidence_of, stretch, stretch_charts
-from visualpatchworld.report.world import is_world_run
-from visualpatchworld.report.world_page import write_world_report
-from visualpatchworld.scene.calibrate import calibration_path, extractor
+from visualpatchworld.report.world import is_world_run, write_world_report
+from visualpatchworld.scene.calibrate import calibration_path, extractor, ways_in
 from visualpatchworld.scene.picture import as_data_url
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
 from visualpatchworld.scene.tool.look import Sighting
 from visualpatchworld.simulator import FRAME_SIZE_PX
 from visualpatchworld.trace.episode import for_tasks
-
-Section = Callable[[Run], Any]
 
 
 @dataclass(frozen=True)
@@ -69,18 +65,7 @@ def write_report(folder: Path, progress: Callable[[str], None] = lambda _: None)
     """Write the page of a run into its folder, of a domain or of any world."""
     if is_world_run(folder):
         return write_world_report(folder, progress)
-    run = read_run(folder)
-    shown: dict[str, Any] = {}
-    absent: dict[str, str] = {}
-    for name, make in sections().items():
-        progress(name)
-        try:
-            shown[name] = make(run)
-        except VpwError as error:
-            absent[name] = str(error)
-    path = folder / REPORT
-    write_text(path, render("run.html", run=run, absent=absent, **dict.fromkeys(absent), **shown))
-    return Written(path, tuple(dict.fromkeys(absent.values())))
+    return write_page(folder / REPORT, "run.html", sections(), read_run(folder), progress)
 
 
 def _stretch(run: Run) -> dict[str, Any]:

@@ -14,9 +14,8 @@ from pygments.lexers import PythonLexer
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName, VpwError
-from visualpatchworld.induction.select import refutation
 from visualpatchworld.paper.cell import Outcome
-from visualpatchworld.paper.induction_record import BadRecord, CandidateRecord, InductionRecord, VerdictRecord
+from visualpatchworld.paper.record import BadRecord, CandidateRecord, InductionRecord, VerdictRecord
 from visualpatchworld.paper.results import Result, condition_title
 from visualpatchworld.paper.task import Summary, summarize
 from visualpatchworld.program.program import Program
@@ -58,14 +57,9 @@ def evidence_of(induction: InductionRecord, tolerances: Mapping[str, float]) -> 
     tried = [candidate for candidate in induction.candidates if candidate.verdicts]
     if not tried:
         raise BadRecord(f"The form {induction.sketch} was named, not chosen by probes, so there is no evidence to show.")
-    rows = [Row(candidate, i == 0, "" if i == 0 else why_not(candidate, tolerances)) for i, candidate in enumerate(tried)]
+    rows = [Row(candidate, i == 0, "" if i == 0 else candidate.why_not(tolerances)) for i, candidate in enumerate(tried)]
     aside = [candidate for candidate in induction.candidates if not candidate.verdicts]
     return Evidence(tried[0].verdicts, tuple(rows), tuple(aside), induction.unexplained_probes)
-
-
-def why_not(candidate: CandidateRecord, tolerances: Mapping[str, float]) -> str:
-    """What speaks against a form that was tried and not chosen."""
-    return str(refutation(candidate.verdicts, tolerances) or "explains as much, but is less simple")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import os
 import time
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +93,19 @@ def _key(domain: Domain, constants: Constants) -> str:
     if not sources(domain.scene.state_space)[0]:
         values = {name: values[name] for name in domain.seen().seen_constants}
     return hashlib.sha256(json.dumps([__version__, repr(domain.look), values]).encode()).hexdigest()[:16]
+
+
+# From states to the pixels of every object that has a place in them.
+Ways = Callable[[Float[np.ndarray, "T S"]], Mapping[str, Float[np.ndarray, "T 2"]]]
+
+
+def ways_in(domain: Domain) -> Ways:
+    """Where objects lie in the picture: the state space says which numbers are their places, the calibrated camera where those appear."""
+    camera = extractor(domain).calibration.camera  # constants that vary change what is drawn, not how it is looked at
+    column = {field.at: i for i, field in enumerate(domain.scene.state_space)}
+    named = dict.fromkeys(place.split(".")[0] for place in column)
+    axes = {name: [column[f"{name}.pose.{axis}"] for axis in "xyz" if f"{name}.pose.{axis}" in column] for name in named}
+    return lambda states: {name: camera.project(states[:, where]) for name, where in axes.items() if len(where) >= 2}
 
 
 SAME_PX = 8.0  # an object that is reported so near to a true one is that one

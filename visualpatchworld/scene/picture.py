@@ -5,19 +5,20 @@ from __future__ import annotations
 import base64
 import colorsys
 import io
+import itertools
 import struct
 import warnings
 import zlib
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import UInt8
+from jaxtyping import Float, UInt8
 
 from visualpatchworld.errors import BadPicture
 from visualpatchworld.extras import PIL, cv2
 from visualpatchworld.files import read_bytes, writing
-from visualpatchworld.scene.schema import SceneGraph
-from visualpatchworld.scene.tool.look import Sighting
+from visualpatchworld.scene.schema import SceneGraph, SceneObject
+from visualpatchworld.scene.tool.look import Camera, Sighting, rotation
 
 
 def read_picture(path: Path) -> UInt8[np.ndarray, "h w 3"]:
@@ -73,3 +74,36 @@ def overlay(frame: UInt8[np.ndarray, "h w 3"], sighting: Sighting, graph: SceneG
         cv2.putText(canvas, text, where, cv2.FONT_HERSHEY_SIMPLEX, 0.55, (0, 0, 0), 3, cv2.LINE_AA)
         cv2.putText(canvas, text, where, cv2.FONT_HERSHEY_SIMPLEX, 0.55, color, 1, cv2.LINE_AA)
     return canvas.astype(np.uint8)
+
+
+ROUND = np.linspace(0, 2 * np.pi, 49)
+MARK_PX = 5.0  # half of a cross for what has a place but no shape
+
+Line = Float[np.ndarray, "N 2"]
+
+
+def outlines(graph: SceneGraph, camera: Camera) -> dict[str, list[Line]]:
+    """Lines in pixels for every object that moves and has a place."""
+    placed = [item for item in graph.objects if not item.fixed and item.pose.x is not None and item.pose.y is not None]
+    return {item.name: _lines(item, camera) for item in placed}
+
+
+def _lines(item: SceneObject, camera: Camera) -> list[Line]:
+    shape, place = item.geometry, np.array([item.pose.x, item.pose.y, item.pose.z or 0.0])
+    turn = rotation(item.pose.angle or 0.0, 3)
+
+    def pixels(points: np.ndarray) -> Line:
+        flat = np.concatenate([points, np.zeros((len(points), 3 - points.shape[1]))], axis=1)
+        return camera.project(flat @ turn + place)
+
+    if shape.polygons is not None:
+        return [pixels(np.array([*polygon, polygon[0]])) for polygon in shape.polygons]
+    if shape.half_sizes is not None:
+        corners = np.array(list(itertools.product(*[(-size, size) for size in shape.half_sizes])))
+        hull = cv2.convexHull(pixels(corners).astype(np.float32))[:, 0]
+        return [np.concatenate([hull, hull[:1]])]
+    if shape.length is not None:
+        return [pixels(np.array([[0.0, 0.0], [shape.length, 0.0]]))]
+    if shape.radius is not None:
+        return [pixels(shape.radius * np.stack([np.cos(ROUND), np.sin(ROUND)], axis=1))]
+    return [camera.project(place) + MARK_PX * np.array(arm) for arm in ([[-1.0, 0.0], [1.0, 0.0]], [[0.0, -1.0], [0.0, 1.0]])]

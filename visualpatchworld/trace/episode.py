@@ -1,4 +1,4 @@
-"""Episodes: collected by a domain's own policy, in memory, from arrays, and split into those to fit to and those to test on."""
+"""Episodes: collected by a domain's own policy or made of arrays, split into some to fit to and others to test on, and as records."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from jaxtyping import Float, UInt8
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.extras import h5py
+from visualpatchworld.files import to_json
+from visualpatchworld.scene.extractor import Extractor, Moment
 from visualpatchworld.simulator import Constants, Simulator
 from visualpatchworld.world.trajectory import Trajectory
 
@@ -160,3 +162,33 @@ def record(domain: Domain, simulator: Simulator, index: int, seed: np.random.See
     done = np.array(actions[:-1], dtype=np.float64).reshape(-1, simulator.action_dim)
     shown = np.array(frames) if pixels else None
     return Episode(index=index, observations=np.array(states), engine_states=np.array(engine_states), actions=done, frames=shown)
+
+
+RECENT_FRAMES = 4  # from which velocities are read
+
+
+def export(traces: Traces, extractor: Extractor, *, view: str, stride: int) -> Iterator[str]:
+    """One line per episode; a macro-action is exactly the `stride` raw actions between its two graphs."""
+    for episode in traces.episodes:
+        yield to_json(_record(traces, episode, extractor, view, stride)) + "\n"
+
+
+def moment_of(traces: Traces, episode: Episode, step: int, extractor: Extractor) -> Moment:
+    """A recorded moment with what an extractor needs of it: its state, or its picture and the few before."""
+    if extractor.sees == "state":
+        return Moment(state=episode.observations[step], step=step)
+    if episode.frames is None:
+        raise BadTrace(f"'{traces.path}' holds no pictures; collect it with --pixels.")
+    first = max(step - RECENT_FRAMES + 1, 0)
+    return Moment(episode.frames[first : step + 1], episode.actions[first:step], step=step)
+
+
+def _record(traces: Traces, episode: Episode, extractor: Extractor, view: str, stride: int) -> dict[str, Any]:
+    steps = range(0, episode.num_rows, stride)
+    graphs = {step: extractor.extract(moment_of(traces, episode, step, extractor)).data() for step in steps}
+    transitions = [
+        {"t": t, "before": graphs[t], "action": episode.actions[t : t + stride].tolist(), "after": graphs[t + stride]}
+        for t in steps
+        if t + stride < episode.num_rows
+    ]
+    return {"domain": traces.domain, "episode": episode.index, "view": view, "stride": stride, "transitions": transitions}

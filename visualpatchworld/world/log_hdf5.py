@@ -12,7 +12,7 @@ import numpy as np
 from visualpatchworld.domain import find_domains, load_domain
 from visualpatchworld.errors import BadTrace, UnknownName
 from visualpatchworld.extras import h5py
-from visualpatchworld.trace.read import EPISODE_LABELS, episode_lengths, read_traces
+from visualpatchworld.trace.file import EPISODE_LABELS, episode_lengths, read_traces
 from visualpatchworld.world.flat import identifier, numbered
 from visualpatchworld.world.log import Recording
 from visualpatchworld.world.trajectory import Trajectory

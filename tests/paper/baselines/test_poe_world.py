@@ -1,7 +1,6 @@
 """PoE-World: experts where the product is surprised, weights of highest likelihood, pruning, and the mode as one program."""
 
 import numpy as np
-import pytest
 from paper.baselines.conftest import StudyOf, prompts
 
 from visualpatchworld.llm.client import Reply
@@ -13,12 +12,10 @@ from visualpatchworld.paper.baselines.poe_world import (
     experts_of,
     field_of,
     fit_weights,
-    log_bump,
+    likeliest,
     opinions,
     surprise,
 )
-from visualpatchworld.paper.baselines.study import likeliest
-from visualpatchworld.paper.baselines.study import log_bump as plain_log_bump
 from visualpatchworld.program.program import Program
 
 X = "def puck_x(state, action):\n    return state.puck_x + 0.1 * (state.puck_vx + 0.1 * (PUSH * action[0] - 0.7 * state.puck_vx))"
@@ -117,8 +114,3 @@ def test_the_mode_is_the_likeliest_foreseen_value():
     assert likeliest(5.0, 0.1, [(None, 3.0)]) == 5.0
     assert likeliest(5.0, 0.1, [(1.0, 1.0), (2.0, 1.5)]) == 2.0
     assert likeliest(5.0, 0.1, [(1.0, 1.0), (2.0, 1.5), (1.001, 1.0)]) in (1.0, 1.001)
-
-
-@pytest.mark.parametrize("distance", [0.0, 0.3, 1.0, 4.0])
-def test_fitting_and_the_emitted_program_mean_the_same_bump(distance: float):
-    assert plain_log_bump(distance) == pytest.approx(float(log_bump(np.array(distance))), rel=1e-9)

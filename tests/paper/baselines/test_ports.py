@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 from paper.baselines.conftest import BROKEN, CHATTER, NO_DRAG, RAISES, RIGHT, STAYS, StudyOf, prompts
 
-from visualpatchworld.paper.baselines import gif_mcts, patchworld, pomdp_coder, worldcoder
-from visualpatchworld.paper.baselines import study as studies
-from visualpatchworld.paper.baselines.cwm_game import CwmGame
+from visualpatchworld.paper.baselines import gif_mcts, refine
 from visualpatchworld.paper.baselines.gif_mcts import GifMcts, Node, Tree
-from visualpatchworld.paper.baselines.patchworld import PatchWorld
-from visualpatchworld.paper.baselines.pomdp_coder import PomdpCoder
+from visualpatchworld.paper.baselines.refine import CwmGame, PatchWorld, PomdpCoder, WorldCoder
 from visualpatchworld.paper.baselines.study import Candidate, Study, find_methods
-from visualpatchworld.paper.baselines.worldcoder import WorldCoder
 from visualpatchworld.program.program import Program
 
 CODERS = [method for method in find_methods().values() if method.name != "poe-world"]
@@ -52,9 +48,9 @@ def test_the_same_seed_asks_the_same(method, study_of: StudyOf):
 
 
 def test_the_belief_counts_the_score_c_times_and_failed_pulls_once():
-    assert studies.belief(0.6, 0, 5.0) == (1 + 3.0, 1 + 2.0)
-    assert studies.belief(0.6, 4, 5.0) == (4.0, 3.0 + 4)
-    assert studies.belief(0.25, 1, 20.0) == (6.0, 17.0)
+    assert refine.belief(0.6, 0, 5.0) == (1 + 3.0, 1 + 2.0)
+    assert refine.belief(0.6, 4, 5.0) == (4.0, 3.0 + 4)
+    assert refine.belief(0.25, 1, 20.0) == (6.0, 17.0)
 
 
 def test_draws_are_beta_draws_and_the_highest_wins(study_of: StudyOf):
@@ -62,8 +58,8 @@ def test_draws_are_beta_draws_and_the_highest_wins(study_of: StudyOf):
     pool = [study.tried(study.client.ask("?"), "test", None) for _ in range(2)]
     rng, twin = np.random.default_rng(9), np.random.default_rng(9)
     for _ in range(50):
-        worths = [twin.beta(*studies.belief(c.score, 3 * c.index, 5.0)) for c in pool]
-        assert studies.draw(pool, {1: 3}, 5.0, rng) is pool[int(np.argmax(worths))]
+        worths = [twin.beta(*refine.belief(c.score, 3 * c.index, 5.0)) for c in pool]
+        assert refine.draw(pool, {1: 3}, 5.0, rng) is pool[int(np.argmax(worths))]
 
 
 def test_a_high_concentration_trusts_scores_more(study_of: StudyOf):
@@ -72,7 +68,7 @@ def test_a_high_concentration_trusts_scores_more(study_of: StudyOf):
 
     def share(concentration: float) -> float:
         rng = np.random.default_rng(0)
-        return float(np.mean([studies.draw(pool, {}, concentration, rng) is pool[1] for _ in range(300)]))
+        return float(np.mean([refine.draw(pool, {}, concentration, rng) is pool[1] for _ in range(300)]))
 
     assert share(20.0) > share(5.0) > 0.5
     assert (WorldCoder().concentration, PomdpCoder().concentration) == (5.0, 20.0)
@@ -85,9 +81,9 @@ def test_a_failed_pull_counts_against_its_parent(study_of: StudyOf, monkeypatch:
         seen.append(dict(failed_pulls))
         return pool[0]
 
-    for module, method in ((worldcoder, WorldCoder()), (pomdp_coder, PomdpCoder())):
+    monkeypatch.setattr(refine, "draw", spy)
+    for method in (WorldCoder(), PomdpCoder()):
         seen.clear()
-        monkeypatch.setattr(module, "draw", spy)
         method.search(study_of([STAYS, NO_DRAG, STAYS, RIGHT]))
         assert seen == [{}, {0: 1}, {0: 2}]
 
@@ -95,7 +91,7 @@ def test_a_failed_pull_counts_against_its_parent(study_of: StudyOf, monkeypatch:
 def test_worldcoder_shows_three_right_and_one_wrong_experience(study_of: StudyOf):
     study = study_of([NO_DRAG])
     chosen = study.tried(study.client.ask("?"), "first", None)
-    prompt = worldcoder.refine_prompt(WorldCoder(), study, chosen)
+    prompt = WorldCoder().refine_prompt(study, chosen)
     assert prompt.count("State(puck_x=") == 3 + 1
     assert prompt.count("but the program gave: puck_x=") == 1
     assert "0.3 * action[0]" in prompt
@@ -120,8 +116,10 @@ def test_pomdp_coder_picks_by_test_then_train(study_of: StudyOf):
     study = study_of([NO_DRAG, RIGHT])
     worse, better = (study.tried(study.client.ask("?"), "test", None) for _ in range(2))
     tied = Candidate(2, "test", "", None, (), worse.held_out, better.train)
-    assert pomdp_coder.final_pick([worse, tied]) is tied
-    assert pomdp_coder.final_pick([worse, tied, better]) is better
+    study.candidates[:] = [worse, tied]
+    assert PomdpCoder().pick(study) is tied
+    study.candidates[:] = [worse, tied, better]
+    assert PomdpCoder().pick(study) is better
 
 
 def test_cwm_game_shows_one_failing_test_and_grows_a_tree(study_of: StudyOf):
@@ -178,13 +176,13 @@ def test_only_strictly_better_patches_enter_the_beam(study_of: StudyOf):
     study = study_of([])
     (first,) = scored(study, [STAYS], [None])
     same, better, best = scored(study, [STAYS, NO_DRAG, RIGHT], [first] * 3)
-    assert patchworld.accept([first], [same], 2) == (False, [first])
-    improved, beam = patchworld.accept([first], [same, better, best], 2)
+    assert refine.accept([first], [same], 2) == (False, [first])
+    improved, beam = refine.accept([first], [same, better, best], 2)
     assert improved and beam == [best, better]
     (worse_than_parent,) = scored(study, [NO_DRAG], [best])
-    assert patchworld.accept([best], [worse_than_parent], 2) == (False, [best])
+    assert refine.accept([best], [worse_than_parent], 2) == (False, [best])
     (second,) = scored(study, [NO_DRAG], [first])
-    improved, beam = patchworld.accept([better, first], [second], 2)
+    improved, beam = refine.accept([better, first], [second], 2)
     assert not improved and beam == [better, second], "the beam gets better, the best does not"
 
 
@@ -193,7 +191,7 @@ def test_a_program_that_loads_beats_one_that_does_not(study_of: StudyOf):
     (first,) = scored(study, [BROKEN], [None])
     (loads,) = scored(study, ["```python\ndef step(state, action):\n    return State(9.0, 9.0)\n```"], [first])
     assert loads.score == first.score == 0.0
-    assert patchworld.accept([first], [loads], 2) == (True, [loads, first])
+    assert refine.accept([first], [loads], 2) == (True, [loads, first])
 
 
 def test_failures_come_gravest_first_and_the_prompt_has_sixteen(study_of: StudyOf):
@@ -201,11 +199,11 @@ def test_failures_come_gravest_first_and_the_prompt_has_sixteen(study_of: StudyO
     half = f"```python\ndef step(state, action):\n    {body}\n```"
     study = study_of([half])
     candidate = study.tried(study.client.ask("?"), "first", None)
-    kinds = [kind for kind, _ in patchworld.clusters(study, candidate)]
-    assert kinds == sorted(kinds, key=patchworld.GRAVITY.index) and set(kinds) == {"exception", "mismatch"}
-    top = patchworld.top_failures(PatchWorld(), study, candidate)
-    assert top[: len(kinds)] == [rows[0] for rows in patchworld.clusters(study, candidate).values()], "each cluster once before any twice"
-    prompt = patchworld.patch_prompt(PatchWorld(), study, candidate)
+    kinds = [kind for kind, _ in refine.clusters(study, candidate)]
+    assert kinds == sorted(kinds, key=refine.GRAVITY.index) and set(kinds) == {"exception", "mismatch"}
+    top = refine.top_failures(PatchWorld(), study, candidate)
+    assert top[: len(kinds)] == [rows[0] for rows in refine.clusters(study, candidate).values()], "each cluster once before any twice"
+    prompt = refine.patch_prompt(PatchWorld(), study, candidate)
     assert prompt.count("but the program gave:") == 16
     assert f"of {len(study.held_out)} wrong:" in prompt
 

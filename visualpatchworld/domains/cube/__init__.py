@@ -26,7 +26,7 @@ from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.box import Box
 from visualpatchworld.scene.tool.hand import Hand
 from visualpatchworld.scene.tool.look import Look, Paint, Palette
-from visualpatchworld.trace.layout import Column, TraceLayout
+from visualpatchworld.simulator import Column, TraceLayout
 
 SUCCESS_M = 0.04
 EFFECTOR = slice(0, 3)

@@ -13,8 +13,8 @@ from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
 from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.chain import Chain
 from visualpatchworld.scene.tool.look import Look, Paint, Palette
+from visualpatchworld.simulator import Column, TraceLayout
 from visualpatchworld.task import FieldDistance
-from visualpatchworld.trace.layout import Column, TraceLayout
 
 SUCCESS_M = 0.05
 SUCCESS_RAD = 0.05

@@ -134,4 +134,4 @@ def beginning(method: GifMcts, node: Node) -> str:
     return "\n".join((found + body).splitlines()[: 1 + method.lines_per_level * node.depth])
 
 
-METHOD = GifMcts()
+METHODS = (GifMcts(),)

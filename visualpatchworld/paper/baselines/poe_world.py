@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
+import math
 import textwrap
 from dataclasses import dataclass, replace
 
@@ -14,7 +16,7 @@ from jaxtyping import Float
 from visualpatchworld.domain import Domain
 from visualpatchworld.llm.client import Reply
 from visualpatchworld.paper.baselines.answer import IMPORTS, LIMITS, Transitions, code_of, kept, state_text
-from visualpatchworld.paper.baselines.study import Candidate, Method, Study, mode_text
+from visualpatchworld.paper.baselines.study import Candidate, Method, Study
 from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.program.sandbox import Sandbox
 from visualpatchworld.scene.state import StateSpace
@@ -73,7 +75,7 @@ def _texts(experts: tuple[Expert, ...]) -> set[str]:
     return {expert.text for expert in experts}
 
 
-METHOD = PoeWorld()
+METHODS = (PoeWorld(),)
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,6 @@ def opinions(expert: Expert, transitions: Transitions, domain: Domain) -> Float[
     return heard.states[0][:, space.names.index(expert.field)] if not heard.num_failed else np.full(len(transitions), np.nan)
 
 
-# An opinion is a bump of this width around the foreseen value, over a floor that lets an expert be wrong; in tolerances of the field.
-BUMP_WIDTH, FLOOR = 0.3, 1e-6
 OFFSETS = np.arange(-20.0, 21.0)  # the values that are told apart, around the true one
 SHARE_OF_CHANGE = 0.05  # of a field's usual change, as the tolerance where no quantity measures the field
 
@@ -174,11 +174,6 @@ def field_tolerances(domain: Domain, transitions: Transitions) -> Float[np.ndarr
         measured = [domain.transition_tolerances[name] / slope for name, slope in slopes.items() if slope > 1e-6]
         found[i] = min(measured, default=found[i])
     return found
-
-
-def log_bump(distance: np.ndarray) -> np.ndarray:
-    """The logarithm of an opinion so many tolerances away from the foreseen value."""
-    return np.log((1 - FLOOR) * np.exp(-(distance**2) / (2 * BUMP_WIDTH**2)) + FLOOR)
 
 
 def _log_opinions(product: Product, field: int, members: list[int]) -> np.ndarray:
@@ -246,3 +241,38 @@ def wrapped(study: Study, product: Product) -> str:
     space = study.domain.scene.state_space
     parts = [header, "\n".join(IMPORTS), state_text(space), made, table, mode_text()]
     return "\n\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+# An opinion is a bump around the foreseen value, over a floor that lets an expert be wrong; a program holds these two as they stand.
+
+
+def log_bump(distance):
+    """The logarithm of an opinion so many tolerances away from the foreseen value."""
+    return np.log((1 - 1e-6) * np.exp(-np.minimum(distance * distance / 0.18, 100.0)) + 1e-6)
+
+
+def likeliest(now, tolerance, opinions):
+    """The foreseen value that all experts together find likeliest; where none speaks, the value stays."""
+    spoken = [(value, weight) for value, weight in opinions if value is not None]
+    if len(spoken) < 2:
+        return spoken[0][0] if spoken else now
+    best, best_score = now, -math.inf
+    for value, _ in spoken:
+        score = sum(weight * log_bump((value - other) / tolerance) for other, weight in spoken)
+        best, best_score = np.where(score > best_score, value, best), np.maximum(score, best_score)
+    return best
+
+
+STEP = '''def step(state, action):
+    """Every field becomes what its experts together find likeliest."""
+    after = {}
+    for name, (tolerance, experts) in EXPERTS.items():
+        opinions = [(expert(state, action), weight) for expert, weight in experts]
+        after[name] = likeliest(state._asdict()[name], tolerance, opinions)
+    return State(**after)
+'''
+
+
+def mode_text() -> str:
+    """The functions as they stand in a program."""
+    return "\n\n".join([*(inspect.getsource(function) for function in (log_bump, likeliest)), STEP])

@@ -1,13 +1,11 @@
-"""A study: the data, the ledger of what was tried, the choice of what to try next, and one search from data to record."""
+"""A study: the data, the ledger of what was tried, and one search from data to record."""
 
 from __future__ import annotations
 
 import importlib
-import inspect
-import math
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -34,18 +32,6 @@ from visualpatchworld.paper.baselines.answer import (
 )
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.world.trajectory import Trajectory
-
-
-def belief(score: float, failed_pulls: int, concentration: float) -> tuple[float, float]:
-    """The Beta distribution of a program's worth: its score counts `concentration` times, a pull that solved nothing once."""
-    return 1.0 + concentration * score, 1.0 + concentration * (1.0 - score) + failed_pulls
-
-
-def draw(pool: Sequence[Candidate], failed_pulls: Mapping[int, int], concentration: float, rng: np.random.Generator) -> Candidate:
-    """The program whose drawn worth is highest."""
-    worths = [rng.beta(*belief(candidate.score, failed_pulls.get(candidate.index, 0), concentration)) for candidate in pool]
-    return pool[int(np.argmax(worths))]
-
 
 CHARACTERS_PER_TOKEN = 2.2  # of prompts, which are mostly numbers
 
@@ -195,38 +181,6 @@ def _short(value: Any) -> str:
     return f"({', '.join(_short(part) for part in value)})" if isinstance(value, tuple) else f"{value:.4g}"
 
 
-def log_bump(distance):
-    """The logarithm of an opinion so many tolerances away from the foreseen value."""
-    return np.log((1 - 1e-6) * np.exp(-np.minimum(distance * distance / 0.18, 100.0)) + 1e-6)
-
-
-def likeliest(now, tolerance, opinions):
-    """The foreseen value that all experts together find likeliest; where none speaks, the value stays."""
-    spoken = [(value, weight) for value, weight in opinions if value is not None]
-    if len(spoken) < 2:
-        return spoken[0][0] if spoken else now
-    best, best_score = now, -math.inf
-    for value, _ in spoken:
-        score = sum(weight * log_bump((value - other) / tolerance) for other, weight in spoken)
-        best, best_score = np.where(score > best_score, value, best), np.maximum(score, best_score)
-    return best
-
-
-STEP = '''def step(state, action):
-    """Every field becomes what its experts together find likeliest."""
-    after = {}
-    for name, (tolerance, experts) in EXPERTS.items():
-        opinions = [(expert(state, action), weight) for expert, weight in experts]
-        after[name] = likeliest(state._asdict()[name], tolerance, opinions)
-    return State(**after)
-'''
-
-
-def mode_text() -> str:
-    """The functions as they stand in a program."""
-    return "\n\n".join([*(inspect.getsource(function) for function in (log_bump, likeliest)), STEP])
-
-
 HELD_OUT_SHARE = 0.2
 MOST_TRAIN, MOST_HELD_OUT = 2000, 1000  # transitions; more add nothing to a share
 
@@ -242,8 +196,8 @@ class Search:
 def find_methods() -> dict[str, Method]:
     """Every rival by its name: the modules of this folder that offer one."""
     modules = (importlib.import_module(f"{baselines.__name__}.{info.name}") for info in pkgutil.iter_modules(baselines.__path__))
-    found = {module.METHOD.name: module.METHOD for module in modules if hasattr(module, "METHOD")}
-    return dict(sorted(found.items()))
+    found = [method for module in modules for method in getattr(module, "METHODS", ())]
+    return {method.name: method for method in sorted(found, key=lambda method: method.name)}
 
 
 def find_method(name: str) -> Method:

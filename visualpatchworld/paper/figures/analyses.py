@@ -1,17 +1,31 @@
-"""Rollouts, motion, landscapes of costs and perception, drawn from what was measured of them."""
+"""Rollouts, motion, landscapes of costs, perception, and programs with a transition, drawn from what was measured of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 
-from visualpatchworld.paper.analyses import Analysis
-from visualpatchworld.paper.figures.style import BLACK, BLUE, VERMILION, WIDTH_IN, domain_order, methods_of, nothing, panels, shared_legend
+from visualpatchworld.paper.analysis import Analysis
+from visualpatchworld.paper.figures.draw import (
+    BLACK,
+    BLUE,
+    VERMILION,
+    WIDTH_IN,
+    by_domain,
+    domain_order,
+    methods_of,
+    nothing,
+    panels,
+    shared_legend,
+)
 from visualpatchworld.paper.results import Results
 from visualpatchworld.paper.table import load_quoted
 
@@ -68,8 +82,7 @@ def block_motion_figure(results: Results) -> Figure:
     if not analyses:
         raise nothing(results, "motion", f"vpw analyse motion DOMAIN --results {results.out}")
     looks = methods_of(analyses)
-    order = domain_order([analysis.domain for analysis in analyses])
-    sources = dict.fromkeys((analysis.domain, analysis.source) for analysis in sorted(analyses, key=lambda item: order.index(item.domain)))
+    sources = dict.fromkeys((analysis.domain, analysis.source) for analysis in by_domain(analyses))
     drawn, axes = panels(len(sources), height_in=3.2)
     for axis, (domain, source) in zip(axes, sources, strict=True):
         quantity = quantities[domain]
@@ -98,8 +111,7 @@ def landscape_figure(results: Results) -> Figure:
     analyses = [analysis for analysis in results.analyses_of("smoothness") if analysis.method == "vpw"]
     if not analyses:
         raise nothing(results, "scoring landscapes", f"vpw analyse smoothness DOMAIN --results {results.out}")
-    order = domain_order([analysis.domain for analysis in analyses])
-    analyses = sorted(analyses, key=lambda analysis: order.index(analysis.domain))
+    analyses = by_domain(analyses)
     drawn = Figure(figsize=(WIDTH_IN, 2.6 * len(analyses) + 0.3), layout="constrained")
     for part, analysis in zip(drawn.subfigures(len(analyses), 1, squeeze=False)[:, 0], analyses, strict=True):
         _draw_row(part, analysis)
@@ -162,8 +174,7 @@ def perception_figure(results: Results) -> Figure:
     audits = [analysis for analysis in results.analyses_of("audit") if analysis.pictures]
     if not audits:
         raise nothing(results, "audits", f"vpw analyse audit DOMAIN --results {results.out}")
-    order = domain_order([audit.domain for audit in audits])
-    audits = sorted(audits, key=lambda audit: order.index(audit.domain))
+    audits = by_domain(audits)
     columns = max(len(audit.pictures) for audit in audits)
     side = WIDTH_IN / columns
     drawn = Figure(figsize=(WIDTH_IN, (side + 0.35) * len(audits) + 0.4), layout="constrained")
@@ -189,3 +200,101 @@ def _draw_perception(axis: Axes, audit: Analysis, name: str) -> None:
     axis.set_xlim(-0.5, picture.shape[1] - 0.5)
     axis.set_ylim(picture.shape[0] - 0.5, -0.5)
     axis.set_axis_off()
+
+
+MOST_LINES = 24
+TEXT_COLUMNS, NOTE_COLUMNS = 100, 66  # of the excerpt, and of what stands beside the picture
+FONT = {"family": "DejaVu Sans Mono", "fontsize": 7.6, "va": "top", "linespacing": 1.25}
+LINE_IN, PICTURE_IN, TITLE_IN, GAP_IN, MARGIN_IN = 0.138, 2.0, 0.28, 0.12, 0.08
+
+
+def programs_figure(results: Results) -> Figure:
+    """One block per place: where things are and go, what the program foresaw, and below what its `step` says."""
+    analyses = [analysis for analysis in results.analyses_of("transition") if analysis.method == "vpw"]
+    if not analyses:
+        raise nothing(results, "transitions", f"vpw analyse transition DOMAIN --results {results.out}")
+    analyses = by_domain(analyses)
+    texts = [excerpt(analysis.data["program_text"]) for analysis in analyses]
+    tops_in = [max(PICTURE_IN, _text_in(transition(analysis.data))) for analysis in analyses]
+    heights_in = [TITLE_IN + top_in + _text_in(text) + 3 * GAP_IN for top_in, text in zip(tops_in, texts, strict=True)]
+    drawn = Figure(figsize=(WIDTH_IN, sum(heights_in)))
+    # Laid out by hand: text has no size that an automatic layout would know of.
+    down_in = 0.0
+    for analysis, text, top_in, height_in in zip(analyses, texts, tops_in, heights_in, strict=True):
+        _draw_programs(drawn, analysis, text, down_in, top_in)
+        down_in += height_in
+    return drawn
+
+
+def _text_in(text: str) -> float:
+    return LINE_IN * (text.count("\n") + 1)
+
+
+def _draw_programs(drawn: Figure, analysis: Analysis, text: str, down_in: float, top_in: float) -> None:
+    width_in, height_in = drawn.get_size_inches()
+    left, picture_in = MARGIN_IN / width_in, down_in + TITLE_IN
+
+    def at(inches: float) -> float:
+        return 1 - inches / height_in
+
+    drawn.text(left, at(down_in + 0.06), analysis.title, fontsize=11, fontweight="bold", va="top")
+    _draw_picture(drawn.add_axes((left, at(picture_in + PICTURE_IN), PICTURE_IN / width_in, PICTURE_IN / height_in)), analysis)
+    drawn.text(left + (PICTURE_IN + 2 * GAP_IN) / width_in, at(picture_in), transition(analysis.data), **FONT)
+    drawn.text(left, at(picture_in + top_in + GAP_IN), text, **FONT)
+
+
+def excerpt(text: str) -> str:
+    """The end of a program: `step`, and of the functions before it as many as there is room for."""
+    lines = text.splitlines()
+    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    shown: list[str] = []
+    for node in reversed(functions):
+        body = lines[node.lineno - 1 : node.end_lineno]
+        if shown and len(shown) + len(body) + 1 > MOST_LINES:
+            break
+        shown = [*body, *([""] if shown else []), *shown]
+    cut = [line if len(line) <= TEXT_COLUMNS else f"{line[: TEXT_COLUMNS - 3]}..." for line in shown[-MOST_LINES:]]
+    return "\n".join(cut)
+
+
+def transition(data: Mapping[str, Any]) -> str:
+    """One transition in words: the state before, the action, and how what was foreseen compares with what came."""
+    names = [field["name"] for field in data["fields"]]
+
+    def told(state: str) -> str:
+        return ", ".join(f"{name} {value:.4g}" for name, value in zip(names, data[state], strict=True) if value is not None)
+
+    rows = {
+        "state": told("before"),
+        "action": ", ".join(f"{value:.2g}" for value in data["action"]),
+        "true": told("after"),
+        "foreseen": told("predicted"),
+        "error": ", ".join(f"{name} {'not finite' if error is None else f'{error:.2g}'}" for name, error in data["error"].items()),
+    }
+    lines = [
+        textwrap.fill(f"{name:<10}{text}", NOTE_COLUMNS, subsequent_indent=" " * 10, break_long_words=False) for name, text in rows.items()
+    ]
+    return f"step {data['step']} of test episode {data['episode']}\n\n" + "\n".join(lines)
+
+
+def _draw_picture(axis: Axes, analysis: Analysis) -> None:
+    axis.imshow(analysis.pictures["before"], interpolation="nearest")
+    for places in analysis.data["pixels"].values():
+        for moment, look in (("after", {"color": BLUE, "linewidth": 2.5}), ("predicted", {"color": VERMILION, "linewidth": 1.0})):
+            if None not in (*places["before"], *places[moment]):
+                axis.annotate(
+                    "",
+                    places[moment],
+                    places["before"],
+                    arrowprops={"arrowstyle": "->", "mutation_scale": 7, "shrinkA": 0, "shrinkB": 0, **look},
+                )
+    axis.set_axis_off()
+
+
+FIGURES: dict[str, Callable[[Results], Figure]] = {
+    "block-motion": block_motion_figure,
+    "landscape": landscape_figure,
+    "perception": perception_figure,
+    "programs": programs_figure,
+    "rollout-error": rollout_error_figure,
+}

@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping
 from visualpatchworld.errors import UnknownName
 from visualpatchworld.paper.results import Results
 from visualpatchworld.paper.table import Quoted, Table, load_quoted
-from visualpatchworld.paper.tables.analyses import cases_table, landscape_table, perception_table, smoothness_table
-from visualpatchworld.paper.tables.goals import edited_table, goals_table
+from visualpatchworld.paper.tables.analyses import cases_table, perception_table, smoothness_table
 from visualpatchworld.paper.tables.planning import (
     hybrid_cost_table,
     ladder_table,
+    landscape_table,
     main_table,
     metrics_table,
     multiseed_table,
     sim_assist_table,
 )
-from visualpatchworld.paper.tables.programs import ablation_table, cwmb_table, envs_table, induction_table
-from visualpatchworld.paper.tables.worlds import noise_table, real_table, siblings_table, worlds_table
+from visualpatchworld.paper.tables.programs import ablation_table, edited_table, envs_table, goals_table, induction_table
+from visualpatchworld.paper.tables.worlds import cwmb_table, noise_table, real_table, siblings_table, worlds_table
 
 KINDS: Mapping[str, Callable[[Results, Quoted], Table]] = {
     "ablation": ablation_table,

@@ -1,17 +1,18 @@
-"""Tables of programs: the domains, what induction found, simpler forms on the same data, and a published measure of code."""
+"""Tables of domains and their programs: forms that were found, simpler ones, edited ones, and goals far away."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from visualpatchworld.domain import find_domains, load_domain
-from visualpatchworld.paper.induction_record import InductionRecord
-from visualpatchworld.paper.results import Found, Query, Results, find, places
-from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
-from visualpatchworld.paper.tables.parts import figure, notes, read_lines, records, require
+from visualpatchworld.paper.cell import Cell, source_title
+from visualpatchworld.paper.record import InductionRecord
+from visualpatchworld.paper.results import Found, NoResults, Query, Result, Results, find, floor_of, places, read_results
+from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, interval, number, quote, words
+from visualpatchworld.paper.tables.parts import notes, records, require
+from visualpatchworld.paper.task import Goals, summarize
 
 
 def envs_table(results: Results, quoted: Quoted) -> Table:
@@ -156,86 +157,148 @@ def _form_row(results: Results, title: str, item: Found, quoted: Quoted) -> tupl
     return (words(title), *told, item.score(), item.unsolved())
 
 
-COMMAND = "python benchmarks/cwmb.py"
-PARTS = (("fitted", "as_counted"), ("fitted", "isclose"), ("held_out", "as_counted"), ("held_out", "isclose"))
+GOALS, GOALS_COMMAND = "goals", "python benchmarks/goals.py"
+EDITED, EDITED_COMMAND = "edited", "python benchmarks/edited.py"
+PROGRAMS = ("edited", "unedited", "induced")
 
 
-def cwmb_table(results: Results, quoted: Quoted) -> Table:
-    """A row per environment, their mean, and what others published."""
-    lines = {line["name"]: line for line in read_lines(results, "cwmb", COMMAND)}
-    plans = {plan["name"]: plan for plan in read_lines(results, "cwmb_plans") if plan["ok"]}
-    names = [row["name"] for row in quoted.rows]
-    rows = [_cwmb_row(name, lines.get(name, {}), plans.get(name, {}), quoted) for name in names]
-    done = [lines[name] for name in names if name in lines]
-    blank = [Entry("", quoted=True)] * 5
-    means = [(words(row["method"]), quote(row["accuracy"]), quote(row["normalised_return"], "normalised return"), *blank, *blank[:3])
-             for row in quoted.data["means"]]  # fmt: skip
-    headings = ("as counted", "isclose", "held out", "held out, isclose", "next observation", "return", "random")
+def goals_table(results: Results, quoted: Quoted) -> Table:
+    """A section per source of tasks, a row per kind of goal and planner, seeds pooled."""
+    found = read_results(results.folder / GOALS)
+    groups: dict[Any, list[Result]] = defaultdict(list)
+    for result in found.results:
+        if result.cell.score != "none":
+            groups[_goal_key(result.cell)].append(result)
+    if not groups:
+        raise NoResults(f"There are no results in '{results.folder / GOALS}'; `{GOALS_COMMAND}` computes some.")
+    sections: dict[str, list[tuple[Entry, ...]]] = defaultdict(list)
+    records = []
+    for key in sorted(groups):
+        parts = sorted(groups[key], key=lambda result: result.cell.seed)
+        record = _goal_record(found, parts)
+        told = quoted.row(domain=record["domain"], goals=record["goals"], offset=record["offset"]) if record["tolerance"] == 1 else {}
+        records.append(record)
+        cell = parts[0].cell
+        sections[source_title(load_domain(cell.domain), cell.source)].append(_goal_row(record, told))
+    headings = ("success", "of unsolved", "n", "zero floor", "random floor", "s / plan", "published (quoted)")
     return Table(
         id=quoted.id,
-        title="Code-world-model benchmark: accuracy of programs from ten recorded trajectories",
-        columns=(
-            Column("environment", words=True),
-            *map(Column, headings),
-            *map(Column, ("GIF-MCTS accuracy (quoted)", "GIF-MCTS return (quoted)", "oracle return (quoted)")),
+        title="Goals that are long, of other episodes, or to be met closely (true engine, planned under the program alone)",
+        columns=(Column("goal", words=True), Column("planner", words=True), *map(Column, headings)),
+        sections=tuple(Section(title, tuple(rows)) for title, rows in sections.items()),
+        notes=(
+            "Scores are percent of tasks, all seeds pooled; [a, b] is Wilson's 95 % interval. A wave marks cells with tasks left to do.",
+            "Tasks are of episodes that nothing was fitted to; with goals of other episodes, those solved at the start are left out.",
+            f"`{GOALS_COMMAND}` computes what is missing.",
+            quoted.note,
         ),
-        sections=(
-            Section("Measured, with published figures in columns of their own", (*rows, _means(done, plans, len(names), quoted))),
-            Section(f"Quoted, not measured here: {quoted.source}", tuple(means), quoted=True),
-        ),
-        notes=tuple(_notes(done, names, quoted)),
-        measured=tuple(done),
+        measured=tuple(records),
     )
 
 
-def _cwmb_row(name: str, line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted) -> tuple[Entry, ...]:
-    told = quoted.row(name=name)
-    scores = [Entry(number(line.get(part, {}).get(key), 3)) for part, key in PARTS]
-    seen = Entry(number(line.get("fitted", {}).get("observation"), 3))
-    earned = [figure(plan.get(key), 3) for key in ("return_mean", "random_return")]
-    if plan and told.get("oracle") is not None:
-        earned[0] = figure(plan["return_mean"], 3, detail=f"normalised {_normalised(plan, told):.2f}, n = {plan['n']}")
-    return (words(name), *scores, seen, *earned, *(quote(told.get(key)) for key in ("accuracy", "gif_mcts", "oracle")))
+def _goal_key(cell: Cell) -> tuple[Any, ...]:
+    kind = ("same-episode", "other-episode", "moving", "given").index(cell.goals)
+    which = (cell.domain, cell.source, -cell.tolerance, kind, cell.offset, cell.goal_fields, cell.metric)
+    return (*which, cell.observe, cell.score, cell.planner, cell.search, cell.program, cell.budget)
 
 
-def _normalised(plan: Mapping[str, Any], told: Mapping[str, Any]) -> float:
-    """A return on the published scale, on which acting at random is 0 and their oracle is 1."""
-    return (plan["return_mean"] - told["random"]) / (told["oracle"] - told["random"])
+def _goal_record(results: Results, parts: Sequence[Result]) -> dict[str, Any]:
+    cell, summary = parts[0].cell, summarize([outcome for part in parts for outcome in part.outcomes])
+    floors = {name: floor_of(results, tuple(parts), name) for name in ("zero", "random")}
+    names = (
+        "domain",
+        "source",
+        "goals",
+        "offset",
+        "goal_fields",
+        "tolerance",
+        "metric",
+        "budget",
+        "observe",
+        "score",
+        "planner",
+        "program",
+    )
+    return {
+        **{name: getattr(cell, name) for name in names},
+        "seeds": [part.cell.seed for part in parts],
+        "finished": all(len(part.outcomes) >= part.cell.n for part in parts),
+        "success": summary.success,
+        "ci95": summary.ci95,
+        "n": summary.n,
+        "success_unsolved": summary.success_unsolved,
+        "n_unsolved": summary.n_unsolved,
+        "engine_rollouts_per_plan": summary.engine_rollouts_per_plan,
+        "seconds_per_plan_median": summary.seconds_per_plan_median,
+        **{f"floor_{name}": floor.success if floor else None for name, floor in floors.items()},
+    }
 
 
-def _means(done: Sequence[Mapping[str, Any]], plans: Mapping[str, Mapping[str, Any]], wanted: int, quoted: Quoted) -> tuple[Entry, ...]:
-    values = [[line[part][key] for line in done if part in line] for part, key in PARTS]
-    scores = [
-        Entry(number(float(np.mean(value)), 3) if value else "-", f"of {len(value)}" if len(value) < wanted else "") for value in values
-    ]
-    published = [row["accuracy"] for row in quoted.rows]
-    rest = quote(float(np.mean(published)), "our mean of the column"), Entry("", quoted=True), Entry("", quoted=True)
-    scaled = [row for row in quoted.rows if row["oracle"] is not None]
-    # Without a program there is nothing to plan with, which is worth as much as acting at random.
-    returns = [_normalised(plans[row["name"]], row) if row["name"] in plans else 0.0 for row in scaled]
-    mean = Entry(number(float(np.mean(returns)), 2), f"normalised, of {len(scaled)}, {sum(row['name'] in plans for row in scaled)} planned")
-    return (words("mean"), *scores, Entry(""), mean if plans else Entry(""), Entry(""), *rest)
+def _goal_row(record: Mapping[str, Any], told: Mapping[str, Any]) -> tuple[Entry, ...]:
+    fields = tuple(name for name in record["goal_fields"].split(",") if name)
+    given = () if record["goals"] == "given" else None
+    goal = f"{Goals(record['goals'], record['tolerance'], fields, given).told(record['offset'])}; {record['metric']}"
+    observed = "" if record["observe"] == "oracle" else f", seen by {record['observe']}"
+    scored = "" if record["score"] == "induced" else f", {record['score']}"
+    seconds = record["seconds_per_plan_median"]
+    return (
+        words(f"{goal}, {record['budget']} steps"),
+        words(record["planner"] + observed + scored),
+        Entry(number(record["success"]) + "~" * (not record["finished"]), interval(record["ci95"])),
+        Entry(number(record["success_unsolved"]), f"n = {record['n_unsolved']}"),
+        Entry(str(record["n"])),
+        Entry(number(record["floor_zero"])),
+        Entry(number(record["floor_random"])),
+        Entry(MISSING if seconds is None else f"{seconds:.2g}"),
+        quote(told.get("told", MISSING)),
+    )
 
 
-def _notes(done: Sequence[Mapping[str, Any]], names: Sequence[str], quoted: Quoted) -> list[str]:
-    notes = [
-        "Accuracy as counted there: per transition a third each for the next observation (every field within 1e-5), the reward (equal) and "
-        "done, on the very transitions that were fitted. With isclose the reward counts up to 1e-5: it was stored in single precision.",
-        "Held out: fitted to two of three trajectories and counted on the others.",
-        "Normalised return: 0 for acting at random and 1 for their oracle, both as published; it plans once, so that planning anew may "
-        "earn more. In the mean an environment without a program counts as 0.",
-    ]
-    notes += [
-        f"{line['name']}: {line['trajectories']} trajectories, {line['transitions']} transitions."
-        for line in done
-        if line["trajectories"] < 3
-    ]
-    notes += [
-        f"{line['name']}, {part}: {line[part]['failed']}"
-        for line in done
-        for part in ("fitted", "held_out")
-        if "failed" in line.get(part, {})
-    ]
-    if len(done) < len(names):
-        notes.append(f"'-' was not measured; `{COMMAND}` computes it, `{COMMAND} --plan` returns.")
-    return [*notes, quoted.note]
+def edited_table(results: Results, quoted: Quoted) -> Table:
+    """A row per changed world: the program edited for it, the one as it was, and one induced there anew."""
+    found = read_results(results.folder / EDITED)
+    groups: dict[Any, dict[str, list[Result]]] = defaultdict(lambda: defaultdict(list))
+    for result in found.results:
+        if result.cell.method in PROGRAMS:
+            changes = tuple(sorted((name, str(value)) for name, value in result.cell.vary.items()))
+            groups[result.cell.domain, changes, result.cell.metric, result.cell.planner, result.cell.search][result.cell.method].append(
+                result
+            )
+    if not groups:
+        raise NoResults(f"There are no results in '{results.folder / EDITED}'; `{EDITED_COMMAND}` computes some.")
+    rows, records = [], []
+    for (name, changes, metric, planner, _), by_program in sorted(groups.items()):
+        summaries = {program: summarize([outcome for part in parts for outcome in part.outcomes]) for program, parts in by_program.items()}
+        parts = tuple(next(iter(by_program.values())))
+        floors = {floor: floor_of(found, parts, floor) for floor in ("zero", "random")}
+        told = ", ".join(f"{constant} = {value}" for constant, value in changes)
+        scores = [
+            Entry(number(summaries[program].success), interval(summaries[program].ci95)) if program in summaries else Entry(MISSING)
+            for program in PROGRAMS
+        ]
+        counted = [str(summary.n) for summary in summaries.values()]
+        rows.append(
+            (
+                words(f"{load_domain(name).title}: {told}"),
+                *scores,
+                Entry(" or ".join(dict.fromkeys(counted))),
+                *(Entry(number(floor.success) if floor else MISSING) for floor in floors.values()),
+                words(planner),
+            )
+        )
+        scored = {program: summary.success for program, summary in summaries.items()}
+        records.append({"domain": name, "vary": dict(changes), "metric": metric, "planner": planner, "success": scored})
+    headings = ("edited", "as it was", "induced anew", "n", "zero floor", "random floor")
+    return Table(
+        id=quoted.id,
+        title="Planning in changed worlds with a program that was edited, without a step of new data",
+        columns=(Column("the world's change", words=True), *map(Column, headings), Column("planner", words=True)),
+        sections=(Section("Measured", tuple(rows)),),
+        notes=(
+            "Scores are percent of tasks in the changed world; [a, b] is Wilson's 95 % interval.",
+            "Edited: one constant or a few of the program of the nominal world were changed by hand. Induced anew: from episodes and "
+            "experiments of the changed world.",
+            f"`{EDITED_COMMAND}` computes what is missing.",
+        ),
+        measured=tuple(records),
+    )

@@ -1,10 +1,12 @@
-"""Tables of programs that were found with nothing given: of worlds, real machines and noisy steps; and of siblings of domains."""
+"""Tables of programs found with nothing given, of worlds, recordings, real machines and noisy steps; and of siblings of domains."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from visualpatchworld.paper.results import NoResults, Results
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
@@ -32,7 +34,7 @@ def worlds_table(results: Results, quoted: Quoted) -> Table:
             Column("with little data (quoted)", words=True),
         ),
         sections=(Section("Measured, with published figures in columns of their own", tuple(rows)),),
-        notes=tuple(_notes(lines, plans, quoted)),
+        notes=tuple(_worlds_notes(lines, plans, quoted)),
         measured=tuple(line | {"plan": plans.get((line["name"], line["seed"]))} for line in lines),
     )
 
@@ -69,7 +71,7 @@ def _worlds_row(line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted
     )
 
 
-def _notes(lines: Sequence[Mapping[str, Any]], plans: Mapping[Any, Any], quoted: Quoted) -> list[str]:
+def _worlds_notes(lines: Sequence[Mapping[str, Any]], plans: Mapping[Any, Any], quoted: Quoted) -> list[str]:
     held = sorted({line["held_out_episodes"] for line in lines if line["ok"]})
     notes = [
         "Errors are medians over windows of episodes that were collected anew, with other seeds, and are no part of the steps: root mean "
@@ -181,6 +183,91 @@ def _noise_row(key: tuple[str, float, bool], group: Sequence[Mapping[str, Any]])
 
 def _median(values: Sequence[float]) -> float | None:
     return sorted(values)[len(values) // 2] if values else None
+
+
+CWMB_COMMAND = "python benchmarks/cwmb.py"
+ACCURACIES = (("fitted", "as_counted"), ("fitted", "isclose"), ("held_out", "as_counted"), ("held_out", "isclose"))
+
+
+def cwmb_table(results: Results, quoted: Quoted) -> Table:
+    """A row per environment, their mean, and what others published."""
+    lines = {line["name"]: line for line in read_lines(results, "cwmb", CWMB_COMMAND)}
+    plans = {plan["name"]: plan for plan in read_lines(results, "cwmb_plans") if plan["ok"]}
+    names = [row["name"] for row in quoted.rows]
+    rows = [_cwmb_row(name, lines.get(name, {}), plans.get(name, {}), quoted) for name in names]
+    done = [lines[name] for name in names if name in lines]
+    blank = [Entry("", quoted=True)] * 5
+    means = [(words(row["method"]), quote(row["accuracy"]), quote(row["normalised_return"], "normalised return"), *blank, *blank[:3])
+             for row in quoted.data["means"]]  # fmt: skip
+    headings = ("as counted", "isclose", "held out", "held out, isclose", "next observation", "return", "random")
+    return Table(
+        id=quoted.id,
+        title="Code-world-model benchmark: accuracy of programs from ten recorded trajectories",
+        columns=(
+            Column("environment", words=True),
+            *map(Column, headings),
+            *map(Column, ("GIF-MCTS accuracy (quoted)", "GIF-MCTS return (quoted)", "oracle return (quoted)")),
+        ),
+        sections=(
+            Section("Measured, with published figures in columns of their own", (*rows, _mean_row(done, plans, len(names), quoted))),
+            Section(f"Quoted, not measured here: {quoted.source}", tuple(means), quoted=True),
+        ),
+        notes=tuple(_cwmb_notes(done, names, quoted)),
+        measured=tuple(done),
+    )
+
+
+def _cwmb_row(name: str, line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted) -> tuple[Entry, ...]:
+    told = quoted.row(name=name)
+    scores = [Entry(number(line.get(part, {}).get(key), 3)) for part, key in ACCURACIES]
+    seen = Entry(number(line.get("fitted", {}).get("observation"), 3))
+    earned = [figure(plan.get(key), 3) for key in ("return_mean", "random_return")]
+    if plan and told.get("oracle") is not None:
+        earned[0] = figure(plan["return_mean"], 3, detail=f"normalised {_normalised(plan, told):.2f}, n = {plan['n']}")
+    return (words(name), *scores, seen, *earned, *(quote(told.get(key)) for key in ("accuracy", "gif_mcts", "oracle")))
+
+
+def _normalised(plan: Mapping[str, Any], told: Mapping[str, Any]) -> float:
+    """A return on the published scale, on which acting at random is 0 and their oracle is 1."""
+    return (plan["return_mean"] - told["random"]) / (told["oracle"] - told["random"])
+
+
+def _mean_row(done: Sequence[Mapping[str, Any]], plans: Mapping[str, Mapping[str, Any]], wanted: int, quoted: Quoted) -> tuple[Entry, ...]:
+    values = [[line[part][key] for line in done if part in line] for part, key in ACCURACIES]
+    scores = [
+        Entry(number(float(np.mean(value)), 3) if value else "-", f"of {len(value)}" if len(value) < wanted else "") for value in values
+    ]
+    published = [row["accuracy"] for row in quoted.rows]
+    rest = quote(float(np.mean(published)), "our mean of the column"), Entry("", quoted=True), Entry("", quoted=True)
+    scaled = [row for row in quoted.rows if row["oracle"] is not None]
+    # Without a program there is nothing to plan with, which is worth as much as acting at random.
+    returns = [_normalised(plans[row["name"]], row) if row["name"] in plans else 0.0 for row in scaled]
+    mean = Entry(number(float(np.mean(returns)), 2), f"normalised, of {len(scaled)}, {sum(row['name'] in plans for row in scaled)} planned")
+    return (words("mean"), *scores, Entry(""), mean if plans else Entry(""), Entry(""), *rest)
+
+
+def _cwmb_notes(done: Sequence[Mapping[str, Any]], names: Sequence[str], quoted: Quoted) -> list[str]:
+    notes = [
+        "Accuracy as counted there: per transition a third each for the next observation (every field within 1e-5), the reward (equal) and "
+        "done, on the very transitions that were fitted. With isclose the reward counts up to 1e-5: it was stored in single precision.",
+        "Held out: fitted to two of three trajectories and counted on the others.",
+        "Normalised return: 0 for acting at random and 1 for their oracle, both as published; it plans once, so that planning anew may "
+        "earn more. In the mean an environment without a program counts as 0.",
+    ]
+    notes += [
+        f"{line['name']}: {line['trajectories']} trajectories, {line['transitions']} transitions."
+        for line in done
+        if line["trajectories"] < 3
+    ]
+    notes += [
+        f"{line['name']}, {part}: {line[part]['failed']}"
+        for line in done
+        for part in ("fitted", "held_out")
+        if "failed" in line.get(part, {})
+    ]
+    if len(done) < len(names):
+        notes.append(f"'-' was not measured; `{CWMB_COMMAND}` computes it, `{CWMB_COMMAND} --plan` returns.")
+    return [*notes, quoted.note]
 
 
 SIBLINGS, SIBLINGS_COMMAND = (

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.scene.tool.look import Camera
+from visualpatchworld.scene.tool.look import Camera, rotation
 
 NUM_BALLS = 96
 STEPS, PICTURES_PER_STEP, PIXELS_PER_PICTURE = 1500, 16, 700
@@ -43,8 +43,7 @@ class Balls:
         still, first, second = self.centers
         local = still + opening * first + opening**2 * second
         opens = first + 2 * opening * second
-        cos, sin = np.cos(angle), np.sin(angle)
-        turn = np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
+        turn = rotation(angle, 3)
         arm = local @ turn
         moves = [np.broadcast_to(axis, arm.shape) for axis in np.eye(3)]
         moves += [np.column_stack([-arm[:, 1], arm[:, 0], np.zeros(len(arm))]), opens @ turn]
@@ -69,8 +68,7 @@ class Balls:
     def share_in_picture(self, pose: Float[np.ndarray, " 5"], camera: Camera, size_px: int) -> float:
         """The share of the balls whose centres lie within the picture."""
         local = self.centers[0] + pose[4] * self.centers[1] + pose[4] ** 2 * self.centers[2]
-        cos, sin = np.cos(pose[3]), np.sin(pose[3])
-        pixels = camera.project(local @ np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]]) + pose[:3])
+        pixels = camera.project(local @ rotation(pose[3], 3) + pose[:3])
         return float(np.all((pixels >= 0) & (pixels <= size_px - 1), axis=1).mean())
 
 
@@ -137,9 +135,7 @@ def carve(
     points = rng.uniform(-reach, reach, (NUM_POINTS, 3))
     inside, seen = np.zeros(NUM_POINTS), np.full(NUM_POINTS, 1e-6)
     for (x, y, z, angle, _), mask, veil in zip(poses, masks, hidden, strict=True):
-        cos, sin = np.cos(angle), np.sin(angle)
-        turn = np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
-        column, row = np.round(camera.project(points @ turn + [x, y, z])).astype(int).T
+        column, row = np.round(camera.project(points @ rotation(angle, 3) + [x, y, z])).astype(int).T
         shown = (column >= 0) & (column < mask.shape[1]) & (row >= 0) & (row < mask.shape[0])
         column, row = column.clip(0, mask.shape[1] - 1), row.clip(0, mask.shape[0] - 1)
         weight = shown * (1.0 - veil[row, column])

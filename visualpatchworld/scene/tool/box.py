@@ -14,8 +14,19 @@ from scipy.optimize import least_squares
 from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import Geometry, SceneObject
 from visualpatchworld.scene.tool.balls import View
-from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting, free_numbers, from_free_numbers
-from visualpatchworld.scene.tool.shape import centroid, largest_patch, sharpened
+from visualpatchworld.scene.tool.look import (
+    Camera,
+    Masks,
+    Measures,
+    Numbers,
+    PaintedPart,
+    Sighting,
+    free_numbers,
+    from_free_numbers,
+    largest_patch,
+    rotation,
+    sharpened,
+)
 
 BLURS_PX = (2.0, 1.0, 0.6, 0.6, 0.6, 0.6, 0.6)  # edges that get sharper as the fit goes on
 LONG_BLURS_PX = (3.0, 2.0, 2.0, 1.0, 1.0, *[0.6] * 9)  # where nothing is known, and where much is hidden
@@ -58,26 +69,15 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Box(Part):
+class Box(PaintedPart):
     """It rests, or a `holder` holds it, or it is in the air where it is as large as it looks: whichever explains the picture."""
 
-    object: str
-    kind: str
-    paint: str
     behind: tuple[str, ...]  # paints that may hide it
     holder: str
 
     @property
-    def name(self) -> str:
-        return self.object
-
-    @property
     def periods(self) -> Mapping[str, float]:
         return {f"{self.object}.pose.angle": QUARTER}
-
-    def locate(self, masks: Masks) -> np.ndarray | None:
-        patch = largest_patch(masks[self.paint])
-        return None if patch is None else centroid(masks[self.paint] * patch)
 
     def view(self, masks: Masks) -> View | None:
         """The pixels about the largest patch of its paint."""
@@ -188,8 +188,7 @@ def draw(pose: np.ndarray, where: Float[np.ndarray, "N 2"], camera: Camera, half
 
 def _hull(pose: np.ndarray, camera: Camera, half: float) -> Float[np.ndarray, "M 2"]:
     """The corners of a box's silhouette, in pixels."""
-    cos, sin = math.cos(pose[3]), math.sin(pose[3])
-    corners = half * SIGNS @ np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]]) + pose[:3]
+    corners = half * SIGNS @ rotation(pose[3], 3) + pose[:3]
     return cv2.convexHull(camera.project(corners).astype(np.float32))[:, 0].astype(np.float64)
 
 

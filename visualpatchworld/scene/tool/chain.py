@@ -13,8 +13,7 @@ from scipy.optimize import least_squares
 
 from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
-from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting
-from visualpatchworld.scene.tool.shape import centroid, largest_patch, patches
+from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting, centroid, patch_center, patches
 
 ROUGH_BLURS, FINE_STEPS = (1.0, 0.5, 0.25), 8  # at first edges are soft, in radii of the first link, so that they feel a link further away
 MARGIN_PX = 3
@@ -51,8 +50,7 @@ class Chain(Part):
         return {f"{link}.pose.angle": 2 * math.pi for link in self.links}
 
     def locate(self, masks: Masks) -> np.ndarray | None:
-        patch = largest_patch(masks[self.tip_paint])
-        return None if patch is None else centroid(masks[self.tip_paint] * patch)
+        return patch_center(masks[self.tip_paint])
 
     def measure(self, pictures: Sequence[Masks], known: Sequence[Numbers], camera: Camera) -> Measures:
         joints = np.array([[numbers[f"{link}.pose.angle"] for link in self.links] for numbers in known])

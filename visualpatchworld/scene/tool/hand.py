@@ -12,8 +12,18 @@ from jaxtyping import Float
 from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.tool.balls import Balls, View, carve, fit_balls
-from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting
-from visualpatchworld.scene.tool.shape import centroid, largest_patch, sharpened
+from visualpatchworld.scene.tool.look import (
+    Camera,
+    Masks,
+    Measures,
+    Numbers,
+    PaintedPart,
+    Sighting,
+    centroid,
+    largest_patch,
+    patch_center,
+    sharpened,
+)
 
 NUM_DIRECTIONS = 40  # in which patches differ most
 WIDTH = 1.0  # of the kernel, times the spread of the remembered codes
@@ -64,18 +74,11 @@ ALIKE = 0.04  # distance up to which a guess and a fit speak of the same hand
 
 
 @dataclass(frozen=True)
-class Hand(Part):
+class Hand(PaintedPart):
     """It always points down, and looks the same after a half-turn; `reach` is how far it extends from its point between the fingertips."""
 
-    object: str
-    kind: str
-    paint: str
     behind: tuple[str, ...]  # paints that may hide it
     reach: float
-
-    @property
-    def name(self) -> str:
-        return self.object
 
     @property
     def periods(self) -> Mapping[str, float]:
@@ -87,8 +90,7 @@ class Hand(Part):
         return (*(f"{self.object}.pose.{key}" for key in ("x", "y", "z", "angle")), f"{self.object}.attributes.opening")
 
     def locate(self, masks: Masks) -> np.ndarray | None:
-        patch = largest_patch(sharpened(masks[self.paint]))
-        return None if patch is None else centroid(masks[self.paint] * patch)
+        return patch_center(masks[self.paint], sharpened(masks[self.paint]))
 
     def measure(self, pictures: Sequence[Masks], known: Sequence[Numbers], camera: Camera) -> Measures:
         poses = np.array([[numbers[place] for place in self.places] for numbers in known])

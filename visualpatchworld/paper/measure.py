@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.errors import VpwError
-from visualpatchworld.extras import cv2
+from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.induction.windows import Windows, cut_windows, predict
-from visualpatchworld.paper.analyses.analysis import Measurand, Measured, plain
-from visualpatchworld.paper.film import ways_in
+from visualpatchworld.paper.analysis import Analysis, Measurand, Picture, plain
+from visualpatchworld.paper.cell import source_title, versions
 from visualpatchworld.paper.results import OFFSET
 from visualpatchworld.paper.suite import MAIN_SEED
 from visualpatchworld.paper.task import draw_tasks
 from visualpatchworld.plan.control import Task
 from visualpatchworld.program.sandbox import sandboxed_rollouts
-from visualpatchworld.scene.calibrate import RECENT, SEED, audit, extractor, read_moments
+from visualpatchworld.scene.calibrate import RECENT, SEED, audit, extractor, read_moments, ways_in
 from visualpatchworld.scene.extractor import Moment
-from visualpatchworld.scene.schema import SceneGraph, SceneObject
-from visualpatchworld.scene.tool.look import Camera
+from visualpatchworld.scene.picture import outlines
 from visualpatchworld.simulator import Simulator
 from visualpatchworld.task import ErrorMetric
 from visualpatchworld.trace.episode import Episode
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a kind of analysis found: JSON values, and pictures by name."""
+
+    data: Mapping[str, Any]
+    pictures: Mapping[str, Picture] = field(default_factory=dict)
+
 
 MOST_AT_ONCE = 300  # sequences in one call of a sandboxed program, which has to end within its time limit
 
@@ -243,40 +251,6 @@ def _beside(measurand: Measurand, task: Task) -> list[str]:
     return sorted({name for relation in graph.relations if relation.near_contact for name in (relation.subject, relation.object)} & fixed)
 
 
-ROUND = np.linspace(0, 2 * np.pi, 49)
-MARK_PX = 5.0  # half of a cross for what has a place but no shape
-
-Line = Float[np.ndarray, "N 2"]
-
-
-def outlines(graph: SceneGraph, camera: Camera) -> dict[str, list[Line]]:
-    """Lines in pixels for every object that moves and has a place."""
-    placed = [item for item in graph.objects if not item.fixed and item.pose.x is not None and item.pose.y is not None]
-    return {item.name: _lines(item, camera) for item in placed}
-
-
-def _lines(item: SceneObject, camera: Camera) -> list[Line]:
-    shape, place = item.geometry, np.array([item.pose.x, item.pose.y, item.pose.z or 0.0])
-    cosine, sine = np.cos(item.pose.angle or 0.0), np.sin(item.pose.angle or 0.0)
-    turn = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-
-    def pixels(points: np.ndarray) -> Line:
-        flat = np.concatenate([points, np.zeros((len(points), 3 - points.shape[1]))], axis=1)
-        return camera.project(flat @ turn + place)
-
-    if shape.polygons is not None:
-        return [pixels(np.array([*polygon, polygon[0]])) for polygon in shape.polygons]
-    if shape.half_sizes is not None:
-        corners = np.array(list(itertools.product(*[(-size, size) for size in shape.half_sizes])))
-        hull = cv2.convexHull(pixels(corners).astype(np.float32))[:, 0]
-        return [np.concatenate([hull, hull[:1]])]
-    if shape.length is not None:
-        return [pixels(np.array([[0.0, 0.0], [shape.length, 0.0]]))]
-    if shape.radius is not None:
-        return [pixels(shape.radius * np.stack([np.cos(ROUND), np.sin(ROUND)], axis=1))]
-    return [camera.project(place) + MARK_PX * np.array(arm) for arm in ([[-1.0, 0.0], [1.0, 0.0]], [[0.0, -1.0], [0.0, 1.0]])]
-
-
 NUM_PICTURES = 3
 
 
@@ -315,3 +289,33 @@ def _moments(measurand: Measurand) -> Iterator[Moment]:
                 world.set_engine_state(engine_state)
                 frames.append(world.render())
         yield Moment(np.asarray(frames), episode.actions[first:step], episode.observations[step])
+
+
+KINDS: Mapping[str, Callable[[Measurand], Measured]] = {
+    "audit": measure_audit,
+    "motion": measure_motion,
+    "rollout": measure_rollout,
+    "smoothness": measure_smoothness,
+    "transition": measure_transition,
+}
+
+
+def measure_analysis(kind: str, measurand: Measurand) -> Analysis:
+    """Measure one analysis; nothing is written."""
+    if kind not in KINDS:
+        raise UnknownName("analysis", kind, KINDS)
+    measured = KINDS[kind](measurand)
+    return Analysis(
+        kind=kind,
+        domain=measurand.domain.name,
+        title=source_title(measurand.domain, measurand.source),
+        source=measurand.source,
+        method=measurand.method,
+        program="" if measurand.program is None else measurand.program.hash,
+        written_by=measurand.written_by,
+        seed=measurand.seed,
+        episodes=measurand.fingerprint,
+        versions=versions(),
+        data=measured.data,
+        pictures=measured.pictures,
+    )

@@ -9,10 +9,11 @@ import pytest
 from toy_program import RIGHT
 
 from visualpatchworld.domain import Domain, load_domain
+from visualpatchworld.films import CAPTION_PX, IMAGINED, LAST_FRAMES, REAL, SCALE, film, imagined_states, write_films
 from visualpatchworld.paper.evaluation import EvalConfig
-from visualpatchworld.paper.film import CAPTION_PX, IMAGINED, LAST_FRAMES, REAL, SCALE, film, imagine, ways_in, write_films
 from visualpatchworld.plan.control import Attempt, PlanMade, Task
 from visualpatchworld.program.program import Program
+from visualpatchworld.scene.calibrate import ways_in
 from visualpatchworld.simulator import FRAME_SIZE_PX
 from visualpatchworld.trace.episode import collect
 
@@ -79,7 +80,7 @@ def test_imagined_and_real_ways_are_drawn(rooms: Domain):
     task = Task(0, 0, 0, engine_states[0], states[0], engine_states[-1], states[-1], np.zeros((0, 2)), np.zeros((0, 2)))
     plan = PlanMade(0, start, np.tile([0.0, -1.0], (6, 1)), 0.0, 0.0, 0, 0)
     attempt = Attempt(True, False, np.array(states), actions, (plan,))
-    imagined = imagine(WALK, attempt.plans)
+    imagined = imagined_states(WALK, attempt.plans)
     np.testing.assert_allclose(imagined[0][-1], start - [0, 15.0], atol=1e-4)
     frames = film(world, task, attempt, imagined, ways_in(rooms), "planned so")
     side = SCALE * FRAME_SIZE_PX
@@ -98,12 +99,12 @@ def test_imagined_and_real_ways_are_drawn(rooms: Domain):
 @pytest.mark.filterwarnings("ignore:os.fork")
 def test_films_can_be_watched(tmp_path: Path, toy: Domain):
     episodes = tuple(collect(toy, toy.constants, episodes=5, seed=3))
-    request = EvalConfig(
+    config = EvalConfig(
         domain=toy, constants=toy.constants, vary={}, method="vpw", program=RIGHT, observe="oracle", score="induced", episodes=episodes,
         source="toy", count=6, offset=10, seed=4, metric="at_goal",
     )  # fmt: skip
-    wanted = [task.number for task in request.tasks if not request.meets(task.start, task.goal)][-1]
-    paths = list(write_films(tmp_path, request, 1, first=[wanted]))
+    wanted = [task.number for task in config.tasks if not config.meets(task.start, task.goal)][-1]
+    paths = list(write_films(tmp_path, config, 1, first=[wanted]))
     assert [path.suffix for path in paths] == [".mp4", ".gif"]
     assert wanted > 0 and all(path.stem.endswith(f"task{wanted:02d}") for path in paths)
     assert sorted(tmp_path.iterdir()) == sorted(paths)

@@ -1,21 +1,28 @@
-"""Trace files as episodes: the columns that a file must have, and reading them."""
+"""Trace files: the columns that a file must have, read into episodes, and episodes written as they come."""
 
 from __future__ import annotations
 
+import dataclasses
+import io
+import json
 import math
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from visualpatchworld import __version__
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace, VpwError
-from visualpatchworld.extras import h5py
-from visualpatchworld.files import from_json
-from visualpatchworld.simulator import FRAME_SIZE_PX, Constants
+from visualpatchworld.extras import h5py, hdf5plugin
+from visualpatchworld.files import from_json, writing
+from visualpatchworld.simulator import FRAME_SIZE_PX, Column, Constants, TraceLayout
 from visualpatchworld.trace.episode import Episode, FramesInFile, Traces
-from visualpatchworld.trace.layout import Column
 
 ALWAYS_FINE = 64 * 2**20  # bytes of a column that need no proof
 MOST_PACKED = 1100  # times that compression makes a column smaller, at most
@@ -233,3 +240,98 @@ def _has_frames(file: h5py.File, path: Path, num_rows: int) -> bool:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip("'\"").splitlines()[0]
+
+
+CHUNK_ROWS = 1024
+
+
+def write_traces(
+    path: Path, episodes: Iterable[Episode], layout: TraceLayout, *, domain: str, constants: Constants, seed: int | None
+) -> int:
+    """Write episodes as they come and say how many rows they have; the file appears only when the last one is in."""
+    lengths: list[int] = []
+    with writing(path) as aside, _patient(aside) as disk:
+        with h5py.File(disk, "w") as file:
+            file.attrs["domain"] = domain
+            if seed is not None:
+                file.attrs["seed"] = seed
+            file.attrs["vpw_version"] = __version__
+            file.attrs["constants"] = json.dumps(dataclasses.asdict(constants))
+            for episode in episodes:
+                _append(file, _columns(episode, layout), disk)
+                lengths.append(episode.num_rows)
+            file["ep_len"] = np.array(lengths, dtype=np.int32)
+            file["ep_offset"] = np.cumsum(lengths) - np.array(lengths, dtype=np.int64)
+        disk.raise_failure()
+    return sum(lengths)
+
+
+class _PatientFile(io.FileIO):
+    """A file that keeps a failure to itself until asked, because HDF5 takes the process down when a write fails under it."""
+
+    failure: BaseException | None = None
+
+    def fail(self, error: BaseException) -> None:
+        """Keep the first failure."""
+        self.failure = self.failure or error
+
+    def raise_failure(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+    def write(self, data: Any) -> int:
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[super().write(rest) :]
+        except OSError as error:
+            self.fail(error)
+        return len(data)
+
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.fail(error)
+            return self.tell() if size is None else size
+
+
+@contextmanager
+def _patient(path: Path) -> Iterator[_PatientFile]:
+    """A patient file for which Ctrl-C is one more failure: raised in the middle of a write it would be one to HDF5, too."""
+    with _PatientFile(path, "w+") as disk:
+        previous = signal.getsignal(signal.SIGINT)
+        if previous is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+            yield disk
+            return
+        signal.signal(signal.SIGINT, lambda *_: disk.fail(KeyboardInterrupt()))
+        try:
+            yield disk
+        finally:
+            signal.signal(signal.SIGINT, previous)
+
+
+def _columns(episode: Episode, layout: TraceLayout) -> dict[str, np.ndarray]:
+    columns = layout.split(episode.engine_states, episode.observations)
+    # Nothing follows from the last row's action.
+    actions = np.concatenate([episode.actions, np.zeros((1, layout.action.width))])
+    columns[layout.action.name] = actions.astype(layout.action.dtype)
+    columns["ep_idx"] = np.full(episode.num_rows, episode.index, dtype=np.int64)
+    columns["step_idx"] = np.arange(episode.num_rows, dtype=np.int64)
+    if episode.frames is not None:
+        columns[PIXELS] = episode.frames[:]
+    return columns
+
+
+def _append(file: h5py.File, columns: dict[str, np.ndarray], disk: _PatientFile) -> None:
+    for name, values in columns.items():
+        if name not in file:
+            # A picture is a chunk of its own, so that reading one does not unpack its neighbours.
+            rows = 1 if name == PIXELS else CHUNK_ROWS
+            shape = values.shape[1:]
+            file.create_dataset(name, (0, *shape), values.dtype, chunks=(rows, *shape), maxshape=(None, *shape), **hdf5plugin.Blosc())
+        dataset = file[name]
+        assert isinstance(dataset, h5py.Dataset)
+        dataset.resize(len(dataset) + len(values), axis=0)
+        dataset[len(dataset) - len(values) :] = values
+        disk.raise_failure()

@@ -8,8 +8,8 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 
+from visualpatchworld.films import HEIGHT_PX, PANEL_PX, Filmed, NoPictures, film_world, open_filmed
 from visualpatchworld.program.program import Program
-from visualpatchworld.report.film import HEIGHT_PX, PANEL_PX, Filmed, NoPictures, film_world, open_filmed
 from visualpatchworld.world.open import open_world
 
 PROGRAM = """from typing import NamedTuple

@@ -146,7 +146,14 @@ KINDS: dict[str, type[_Data]] = {
     "smoothness": SmoothnessData,
     "transition": TransitionData,
 }
+# Of what a kind is measured: of a `program`, or of the `tool` path, which needs none.
+MEASURED_OF = {kind: "tool" if kind == "audit" else "program" for kind in KINDS}
 PICTURES = {"transition": ("before", "after")}  # that a kind always has
+
+
+def find_analyses() -> dict[str, str]:
+    """Every kind of analysis that can be measured, and of what."""
+    return dict(MEASURED_OF)
 
 
 def check_data(kind: str, data: Any, pictures: list[str]) -> None:
@@ -210,14 +217,6 @@ def plain(values: Any) -> Any:
 FOLDER = "exhibits"  # among the results
 
 Picture = UInt8[np.ndarray, "h w 3"]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a kind of analysis found: JSON values, and pictures by name."""
-
-    data: Mapping[str, Any]
-    pictures: Mapping[str, Picture] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
