@@ -1,14 +1,13 @@
 # `make run` and `make test` do all the setting-up they need; see scripts/setup.
-DOMAIN ?= pusht
-WORLD ?= $(DOMAIN)
-OUT ?= runs/$(WORLD)
+WORLD ?= pusht
 TESTS := pytest --numprocesses auto --dist loadfile
 BIN := .venv/bin
 
 .PHONY: run test quick speed lint format readme docs clean
 
+# WORLD is a domain, a Gymnasium id, a dm_control task or a log; what is made lies in runs/.
 run: .venv/ready
-	$(BIN)/vpw run $(WORLD) --out $(OUT)
+	$(BIN)/vpw run $(WORLD)
 
 test: lint
 	$(BIN)/$(TESTS)
@@ -21,7 +20,7 @@ quick: .venv/ready
 
 # How fast programs plan, against their engines; programs that are not there yet are induced first.
 speed: .venv/ready
-	$(BIN)/python benchmarks/speed.py --programs $(dir $(OUT)) --out $(dir $(OUT))speed.json
+	$(BIN)/python benchmarks/speed.py --programs runs --out runs/speed.json
 
 lint: .venv/ready
 	$(BIN)/ruff check .

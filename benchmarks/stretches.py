@@ -16,7 +16,7 @@ from lines import plain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import write_text
 from visualpatchworld.program.program import Program, read_program
-from visualpatchworld.report.world_page import check
+from visualpatchworld.report.recording import check
 from visualpatchworld.world.open import open_world
 
 ROOT = Path(__file__).parents[1]

@@ -65,6 +65,14 @@ def test_commands_are_found_where_they_stand():
     assert commands(text) == ["run puck", "plan --help", "bench main"]
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=name_of)
+def test_files_that_are_named_are_there(page: Path):
+    for path in re.findall(
+        r"(?<![\w/.-])(?:tests|benchmarks|scripts|examples|programs|visualpatchworld)/[\w./-]*\w", page.read_text(encoding="utf-8")
+    ):
+        assert (ROOT / path).exists() or path.startswith("programs/METHOD"), f"{name_of(page)} names {path}"
+
+
 def test_listings_are_part_of_their_files():
     listings = [
         (page, *found)

@@ -38,7 +38,10 @@ def test_the_short_table_keeps_every_note(tmp_path: Path):
     assert len(text.splitlines()) < len(fill_tables.as_markdown(table).splitlines())
 
 
-PAGES = ("README.md", *(f"docs/{name}.md" for name in ("benchmark", "live", "quickstart", "performance", "induction", "perception")))
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("benchmark", "live", "quickstart", "performance", "induction", "perception", "integrations")),
+)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +68,6 @@ def test_figures_of_speed_stand_nowhere_else():
 
 # Limits, settings and definitions that read like measurements and are none.
 SET_BY_US = {
-    "any-world.md: 2,000 times": "the most steps of an environment",
     "quickstart.md: 2,000 times": "the most steps of an environment",
     "baselines.md: 5 times": "a published rule of search",
     "baselines.md: 3 times": "a published rule of search",
@@ -82,6 +84,14 @@ def test_measurements_stand_in_filled_blocks_alone(page: Path):
     text = re.sub(r"`[^`]*`", "", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     typed = {f"{page.name}: {found}" for found in re.findall(MEASURED, text)}
     assert typed <= set(SET_BY_US)
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
+def test_tables_of_figures_are_filled(page: Path):
+    """A row of figures is a measurement, whatever its unit."""
+    text = re.sub(r"<!-- ([a-z-]+) -->\n.*?<!-- /\1 -->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in text.splitlines() if line.startswith("|")]
+    assert not [row for row in rows if sum(bool(re.fullmatch(r"[-<~]?[\d.,]+(?:e[-+]\d+)?(?: [\[(].*)?", cell)) for cell in row) >= 2]
 
 
 def test_a_typed_figure_would_be_found():

@@ -10,8 +10,11 @@ import pytest
 from test_readme import write_log
 
 from visualpatchworld.cli import _any_world, main
+from visualpatchworld.plan import goal_state, reward
+from visualpatchworld.plan.candidates import ReturnPlanner
 
 ROOT = Path(__file__).parent.parent
+SMALL = ReturnPlanner(horizon=8, samples=16, rounds=1, elites=4, execute=4)
 FOUND = ROOT / "programs" / "worlds"
 
 
@@ -24,9 +27,12 @@ def commands(page: str) -> list[list[str]]:
 
 
 def run(page: str, least: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """All commands of a page. Planners are small here, and chosen beforehand: how well they plan is measured elsewhere."""
     typed = commands(page)
     assert len(typed) >= least
     monkeypatch.setattr(_any_world, "TRUE_WORLD_SECONDS", 0.0)
+    for module in (reward, goal_state):
+        monkeypatch.setattr(module, "choose_planner", lambda *_: SMALL)
     for words in typed:
         monkeypatch.setattr("sys.argv", ["vpw", *words])
         with pytest.raises(SystemExit) as stopped:

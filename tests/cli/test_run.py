@@ -51,6 +51,11 @@ def test_everything_is_made_and_then_kept(vpw: Vpw, first: dict):
     assert max(map(len, told.splitlines())) <= 80
 
 
+def test_every_stage_has_a_line(vpw: Vpw, first: dict):
+    _, _, err = vpw.run(*SETTINGS)
+    assert [line[:3] for line in err.splitlines()] == ["1/4", "2/4", "3/4", "4/4"]
+
+
 def test_an_interrupted_run_goes_on_with_what_is_whole(vpw: Vpw, first: dict):
     text = (MADE / "world_model.py").read_text()
     results = next((MADE / "results").glob("*-vpw-*"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from toy_program import RIGHT
 
-from visualpatchworld.live.picture import motion_text, world_text
+from visualpatchworld.live.drawing import motion_text, world_text
 from visualpatchworld.live.server import DEEDS, Refused, read_wish
 from visualpatchworld.live.session import Session, turned
 from visualpatchworld.live.start import start

@@ -1,4 +1,4 @@
-"""`vpw record`: what is written is what happened and what the program foresees, for domains, environments and logs."""
+"""`vpw record`: what is written is what happened and what the program predicts, for domains, environments and logs."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ import toy_program
 from cli.conftest import Vpw, vpw  # noqa: F401  a fixture
 
 from visualpatchworld.films import imagined
-from visualpatchworld.report.recording import Truth, errors, truth_of
+from visualpatchworld.report.recording import Recorded, errors, truth_of
 from visualpatchworld.world.trajectory import Trajectory
 
 STEPS, DT, SPRING, DAMPING = 30, 0.1, 2.0, 0.3
@@ -62,7 +62,7 @@ def test_the_truth_of_an_environment_is_what_it_does_under_varied_actions():
 
 
 @pytest.mark.parametrize("horizon", [1, 7, STEPS, 2 * STEPS])
-def test_a_right_program_foresees_what_happened(horizon: int):
+def test_a_right_program_predicts_what_happened(horizon: int):
     run = oscillation(np.random.default_rng(3))
     program = toy_program.Program(OSCILLATOR)
     assert imagined(program, run, horizon) == pytest.approx(run.observations, abs=1e-12)
@@ -70,13 +70,13 @@ def test_a_right_program_foresees_what_happened(horizon: int):
 
 def test_a_wrong_program_begins_anew_from_the_truth():
     run = oscillation(np.random.default_rng(3))
-    foreseen = imagined(toy_program.Program(OSCILLATOR).edited({"SPRING": 2 * SPRING}), run, 10)
+    predicted = imagined(toy_program.Program(OSCILLATOR).edited({"SPRING": 2 * SPRING}), run, 10)
     for begun in (0, 10, 20):  # one step after it, only that step is wrong
-        assert (foreseen - run.observations)[begun + 1, 1] == pytest.approx(-DT * SPRING * run.observations[begun, 0])
+        assert (predicted - run.observations)[begun + 1, 1] == pytest.approx(-DT * SPRING * run.observations[begun, 0])
 
 
 def test_errors_take_the_short_way_round():
-    truth = Truth("a wheel", ("angle", "place"), (2 * np.pi, None), None, ())
+    truth = Recorded("a wheel", ("angle", "place"), (2 * np.pi, None), None, ())
     off = errors(truth, np.array([[0.1, 0.0]]), np.array([[2 * np.pi - 0.1, 7.0]]))
     assert off == pytest.approx(np.array([[-0.2, 7.0]]))
 

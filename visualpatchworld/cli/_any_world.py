@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
-from visualpatchworld.cli._verb import keep_compiled, show, working
+from visualpatchworld.cli._verb import announce, keep_compiled, show, working
 from visualpatchworld.errors import VpwError
 
 if TYPE_CHECKING:  # worlds load engines, and programs JAX
@@ -135,7 +135,8 @@ def found_parts(result: Mapping[str, Any]) -> list[Any]:
         f"held-out error (median, of each field's spread of change): {errors} steps" if errors else "",
         f"reward: {result['reward']['why']}",
         f"end: {result['terminated']['why']}",
-        f"{result['env_steps']} steps of the world, {result['seconds']:g} s; written to {result['program']}",
+        (f"{result['env_steps']} steps of the world, " if result["env_steps"] else "")
+        + f"{result['seconds']:g} s; written to {result['program']}",
     ]
     return [fields_table(result["world"], result["fields"]), constants, "\n".join(line for line in lines if line)]
 
@@ -269,29 +270,37 @@ def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_js
     from visualpatchworld.files import to_json, write_text
     from visualpatchworld.induction.discover import BUDGET
     from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.report.recording import check
     from visualpatchworld.report.run_page import write_report
     from visualpatchworld.report.world import CHECK, FILMS, PLAN
-    from visualpatchworld.report.world_page import check
 
     need("report")  # told before the long work, not after it
 
     began = time.perf_counter()
     world = open_it()
+    acted = {"reset", "reward"} <= world.powers
+    seen = f"at most {BUDGET} of its steps" if "reset" in world.powers else "its rows"
+    announce(1, 4, f"a program of {world.name}, from {seen}")
     result = induced(world, out, None, BUDGET, 60.0, seed)
     parts = found_parts(result)
     for earlier in (out / CHECK, out / PLAN, *(out / FILMS).glob("*.mp4")):
         earlier.unlink(missing_ok=True)
+    announce(2, 4, f"{result['verdict']}; now held against {'steps that no search has seen' if result['env_steps'] else 'the log'}")
     with working("checking") as progress:
-        progress("steps that no search has seen")
+        progress("steps")
         names = [field["name"] for field in result["fields"]]
-        seen = check(Program(read_program(out / PROGRAM), out / PROGRAM), open_it(), names, seed)
-    write_text(out / CHECK, to_json(seen) + "\n")
-    if {"reset", "reward"} <= world.powers and result["reward"]["paid"]:
+        checked = check(Program(read_program(out / PROGRAM), out / PROGRAM), open_it(), names, seed)
+    write_text(out / CHECK, to_json(checked) + "\n")
+    if acted and result["reward"]["paid"]:
+        announce(3, 4, f"{episodes} episodes planned for its reward with the program, acted in the true world")
         result["plan"] = planned(open_it(), out / PROGRAM, episodes, seed, on_true_world=0, films=out / FILMS)
         earned = result["plan"]
         write_text(out / PLAN, to_json(earned, indent=2) + "\n")
         parts.append(f"planned return {earned['return_mean']:.4g} +- {earned['return_std']:.2g}, random {earned['random_return']:.4g}")
         parts.append(f"film: {earned['film']}" if "film" in earned else earned["not_filmed"])
+    else:
+        announce(3, 4, "nothing to plan for: " + ("no reward was paid" if acted else "a log can not be acted in"))
+    announce(4, 4, f"a page of all that, {out / 'report.html'}")
     with working("writing the page") as progress:
         result["report"] = str(write_report(out, progress).path)
     parts.append(f"report: {result['report']}")

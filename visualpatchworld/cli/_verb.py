@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from visualpatchworld.domain import Domain
+from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import BadConstant, VpwError
 from visualpatchworld.files import from_json, make_folder, read_bytes, to_json, write_text
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.simulator import Constants
 
 if TYPE_CHECKING:
-    from visualpatchworld.induction.select import Evidence
     from visualpatchworld.paper.evaluation import EvalConfig
 
 MOST = 1_000_000  # of anything that can be counted: a typing slip is told, not waited for
@@ -57,9 +58,11 @@ Vary = Annotated[
 ]
 
 
-def varied_constants(domain: Domain, vary: Sequence[str] | None) -> Constants:
-    """The domain's constants with the changes that `--vary` asks for."""
-    return domain.constants.varied(changes(vary))
+def varied_domain(name: str, vary: Sequence[str] | None) -> tuple[Domain, Constants]:
+    """The domain of that name with the changes that `--vary` asks for, and its constants."""
+    domain = load_domain(name)
+    constants = domain.constants.varied(changes(vary))
+    return domain.of(constants), constants
 
 
 def changes(vary: Sequence[str] | None) -> dict[str, str]:
@@ -79,6 +82,37 @@ def finite(value: float | tuple[float, ...] | None) -> float | tuple[float, ...]
         if not math.isfinite(number):
             raise typer.BadParameter(f"{number} is not a number to calculate with")
     return value
+
+
+class LogColumns(NamedTuple):
+    """What `--action`, `--state`, `--episode` and `--dt` say of a log."""
+
+    action: str | None = None
+    state: str | None = None
+    episode: str | None = None
+    dt: float | None = None
+
+
+LOG_OPTIONS = {"action": ActionColumns, "state": StateColumns, "episode": EpisodeColumn, "dt": StepSeconds}
+
+
+def reads_logs(verb: Callable[..., None]) -> Callable[..., None]:
+    """The verb with the options that say how a log is read, in place of its parameter `log`,
+    which gets them together.
+    """
+    signature = inspect.signature(verb, eval_str=True)
+
+    @functools.wraps(verb)
+    def with_options(**given: Any) -> None:
+        told = {name: given.pop(name) for name in LOG_OPTIONS}
+        finite(told["dt"])
+        verb(**given, log=LogColumns(**told))
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    options = [inspect.Parameter(name, kind, default=None, annotation=annotation) for name, annotation in LOG_OPTIONS.items()]
+    parameters = [part for name, one in signature.parameters.items() for part in (options if name == "log" else [one])]
+    with_options.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    return with_options
 
 
 Item = TypeVar("Item")
@@ -125,7 +159,9 @@ def progress(items: Iterable[Item], what: str, total: int) -> Iterator[Iterable[
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """A function to say what is being done now; it shows on stderr with the time so far, if someone is watching there."""
+    """A function to say what is being done now; it shows on stderr with the time so far,
+    if someone is watching there.
+    """
     console = _console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -133,11 +169,18 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
         yield lambda stage: bar.update(task, description=f"{what}: {stage}")
 
 
+def announce(number: int, of: int, what: str) -> None:
+    """One line per stage of a long job, on stderr, so that a log has it, too."""
+    _console(stderr=True).print(f"{number}/{of} {what}", highlight=False, soft_wrap=True)
+
+
 WORTH_KEEPING_S = 0.3
 
 
 def keep_compiled(*, all_cores: bool = False) -> None:
-    """Let JAX keep what it compiles in the user's cache folder, unless a folder is set already; for planning, let it use all cores."""
+    """Let JAX keep what it compiles in the user's cache folder, unless a folder is set already;
+    for planning, let it use all cores.
+    """
     import jax
 
     from visualpatchworld.program.rollout import spread_over_cores
@@ -152,7 +195,9 @@ def keep_compiled(*, all_cores: bool = False) -> None:
 
 @contextmanager
 def timed(stage: Callable[[str], None], seconds: dict[str, float]) -> Iterator[Callable[[str], None]]:
-    """A function that passes on what is being done, `fit: step 3` say, and adds up in `seconds` how long each kind of it takes."""
+    """A function that passes on what is being done, `fit: step 3` say, and adds up in
+    `seconds` how long each kind of it takes.
+    """
     doing, began = "", time.perf_counter()
 
     def note(next_kind: str) -> None:
@@ -179,45 +224,27 @@ def note_seconds(path: Path, seconds: Mapping[str, float]) -> None:
     write_text(path, to_json(kept | {name: round(value, 3) for name, value in seconds.items()}, indent=2) + "\n")
 
 
-def evidence_table(evidence: Evidence) -> Table:
-    """Every candidate with what it explains and why it was not chosen, the winner first."""
-    from visualpatchworld.induction.induce import evidence_rows
-
-    return candidates_table(evidence_rows(evidence), evidence.tolerances)
-
-
 def candidates_table(rows: Sequence[Mapping[str, Any]], tolerances: Mapping[str, float]) -> Table:
-    """The same table from the rows that `induction.json` keeps, with the largest errors that explain a probe."""
+    """Every candidate of an `induction.json` with what it explains and why it was not chosen, the winner first.
+
+    The tolerances are the largest errors that explain a probe.
+    """
+    from visualpatchworld.paper.record import CandidateRecord
+
     table = Table(title="Level 1: which form explains the probes?")
     table.add_column("sketch")
     table.add_column("explained", justify="right")
     table.add_column("constants", justify="right")
     table.add_column("why not")
     for i, row in enumerate(rows):
-        tried = bool(row["verdicts"])
+        tried, why = bool(row["verdicts"]), CandidateRecord.model_validate(row).why_not(tolerances) if i else "chosen"
         explained, constants = (f"{row['explained']}/{row['probes']}", str(len(row["constants"]))) if tried else ("-", "-")
-        table.add_row(
-            row["sketch"], explained, constants, "chosen" if i == 0 else _why_not(row, tolerances), style="" if i else "bold green"
-        )
+        table.add_row(row["sketch"], explained, constants, why, style="" if i else "bold green")
     return table
 
 
-def _why_not(row: Mapping[str, Any], tolerances: Mapping[str, float]) -> str:
-    from visualpatchworld.induction.select import ProbeVerdict, refutation
-
-    if row["set_aside"]:
-        return f"set aside: {row['set_aside']}"
-    verdicts = [ProbeVerdict(one["probe"], one["asks"], one["errors"], one["explained"]) for one in row["verdicts"]]
-    return str(refutation(verdicts, tolerances) or "explains as much, but is less simple")
-
-
-def unexplained_line(evidence: Evidence) -> str:
-    """What the family cannot explain, or nothing."""
-    return unexplained_sentence(evidence.unexplained)
-
-
 def unexplained_sentence(probes: Sequence[str]) -> str:
-    """The same from the names of the probes."""
+    """What the family cannot explain, or nothing."""
     named = ", ".join(f"'{name}'" for name in probes)
     return f"No sketch of this family explains {named}." if probes else ""
 

@@ -13,6 +13,8 @@ from visualpatchworld.cli.plan import TASK_EPISODES, TASK_EPISODES_SEED
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 
+RESULTS_HELP = "What `vpw bench --out DIR` filled, or a folder of results; `results` where there is one, else runs/bench."
+
 
 def analyse(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="What to measure; a wrong name lists the kinds.")],
@@ -86,9 +88,7 @@ def analyse(
 
 def table(
     name: Annotated[str, typer.Argument(metavar="ID", help="Which table; a wrong name lists them.")],
-    results: Annotated[Path, typer.Option(metavar="DIR", help="What `vpw bench --out DIR` filled, or a folder of results.")] = Path(
-        "runs/bench"
-    ),
+    results: Annotated[Path | None, typer.Option(metavar="DIR", help=RESULTS_HELP)] = None,
     layout: Annotated[str, typer.Option("--format", metavar="[text|markdown|latex|html|json]", help="How it is written.")] = "text",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there instead of showing it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -105,7 +105,8 @@ def table(
     layout = "json" if as_json else layout
     if layout not in FORMATS:
         raise UnknownName("format", layout, FORMATS)
-    text = FORMATS[layout](make_table(name, read_results(results)), shutil.get_terminal_size().columns if out is None else 80)
+    width = shutil.get_terminal_size().columns if out is None else 80
+    text = FORMATS[layout](make_table(name, read_results(results or _usual_results())), width)
     if out is None:
         print(text, end="")
     else:
@@ -114,9 +115,7 @@ def table(
 
 def figure(
     name: Annotated[str, typer.Argument(metavar="ID", help="Which figure; a wrong name lists them.")],
-    results: Annotated[Path, typer.Option(metavar="DIR", help="What `vpw bench --out DIR` filled, or a folder of results.")] = Path(
-        "runs/bench"
-    ),
+    results: Annotated[Path | None, typer.Option(metavar="DIR", help=RESULTS_HELP)] = None,
     layout: Annotated[str | None, typer.Option("--format", metavar="[png|svg]", help="By default what --out ends with, else png.")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where it is written; ID.FORMAT when not given.")] = None,
     as_json: AsJson = False,
@@ -133,7 +132,7 @@ def figure(
         raise UnknownName("format", layout, FORMATS)
     path = out or Path(f"{name}.{layout}")
     with working("drawing"):
-        write_figure(path, make_figure(name, read_results(results)), layout)
+        write_figure(path, make_figure(name, read_results(results or _usual_results())), layout)
     show({"figure": name, "title": find_figures()[name], "results": str(results), "file": str(path)}, as_json)
 
 
@@ -152,7 +151,8 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write one HTML file that shows everything: it loads nothing, so that it opens from disk and can be sent to someone.
+    """Write one HTML file that shows everything: it loads nothing, so that it opens
+    from disk and can be sent to someone.
 
     A run's program is code: it is shown, and predicts nowhere but in the sandbox. Nothing outside DIR is read.
 

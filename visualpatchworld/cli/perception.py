@@ -1,4 +1,6 @@
-"""`vpw scene`, `vpw audit` and `vpw export`: moments as scene graphs, along any path, and how well pictures are read."""
+"""`vpw scene`, `vpw audit` and `vpw export`: moments as scene graphs, along any path,
+and how well pictures are read.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from visualpatchworld.cli._verb import MOST, AsJson, DomainName, DomainOption, Seed, TraceFile, Vary, View, progress, show, varied_constants
+from visualpatchworld.cli._verb import MOST, AsJson, DomainName, DomainOption, Seed, TraceFile, Vary, View, changes, progress, show
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import from_json, read_bytes, to_json, write_lines
@@ -147,7 +149,7 @@ def audit(
     world = load_domain(domain)
     if frames is None and seed == SEED:
         raise VpwError(f"Seed {SEED} made the episodes that the calibration was fitted to; choose another.")
-    constants = varied_constants(world, vary)
+    constants = world.constants.varied(changes(vary))
     seeing = extractor(world, constants)
     if frames is not None:
         moments = auditing.moments_of_file(world, frames)

@@ -1,4 +1,6 @@
-"""`vpw plan`: act with a program, and measure how often that succeeds."""
+"""`vpw plan` and `vpw acquire`: act with a program, measure how often that succeeds,
+and refit it to what it did not predict.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from visualpatchworld.cli._verb import (
     LARGEST_SEED,
     MOST,
     AsJson,
+    DomainName,
     InSandbox,
+    Seed,
     Unfiltered,
     Vary,
     WorldName,
@@ -23,12 +27,15 @@ from visualpatchworld.cli._verb import (
     progress,
     show,
     success_list,
+    varied_domain,
+    working,
 )
-from visualpatchworld.domain import DEFAULT, find_domains, load_domain
+from visualpatchworld.domain import DEFAULT, find_domains
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.paper.cell import Observe
 
-# Episodes that tasks are drawn from when no file is given; a seed that nobody is likely to have collected training episodes with.
+# Episodes that tasks are drawn from when no file is given;
+# a seed that nobody is likely to have collected training episodes with.
 TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
 
 
@@ -43,7 +50,9 @@ def plan(
     observe: Annotated[
         Observe, typer.Option(help="What the planner is told: the simulator's state, or what is read off frames.")
     ] = "oracle",
-    score: Annotated[str, typer.Option(metavar="[induced|hybrid|sparing|simulator]", help="Who foresees candidate plans.")] = "induced",
+    score: Annotated[
+        str, typer.Option(metavar="[induced|hybrid|sparing|simulator]", help="Who predicts what candidate plans lead to.")
+    ] = "induced",
     traces: Annotated[
         Path | None, typer.Option(metavar="FILE.h5", help="Episodes whose last fifth holds the tasks; collected when not given.")
     ] = None,
@@ -75,7 +84,7 @@ def plan(
     budget: Annotated[int | None, typer.Option(min=1, max=MOST, metavar="N", help="Steps allowed, in place of the protocol's.")] = None,
     horizon: Annotated[
         int | None,
-        typer.Option(min=1, max=1000, metavar="N", help="Foresee and execute N steps at a time, in place of the planner's own."),
+        typer.Option(min=1, max=1000, metavar="N", help="Predict and execute N steps at a time, in place of the planner's own."),
     ] = None,
     sandbox: InSandbox = False,
     unfiltered: Unfiltered = False,
@@ -95,7 +104,8 @@ def plan(
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
-    """Plan from starts to goals of episodes that were not fitted to, or for a world's reward; acting is always in the true world.
+    """Plan from starts to goals of episodes that were not fitted to, or for a world's reward;
+    acting is always in the true world.
 
     A program is code with all your rights. Give --sandbox for one that you have not read.
 
@@ -132,9 +142,7 @@ def plan(
         return
     episodes = episodes or 50
     keep_compiled(all_cores=True)
-    domain = load_domain(world)
-    constants = domain.constants.varied(changes(vary))
-    domain = domain.of(constants)
+    domain, constants = varied_domain(world, vary)
     domain.planner_named(planner)
     metric = metric or next(iter(domain.metrics))
     if score not in SCORES:
@@ -195,3 +203,54 @@ def plan(
         if rollouts is not None:
             result["sandbox"] = rollouts.told()
     show(result, as_json, success_list(result))
+
+
+def acquire(
+    domain: DomainName,
+    program: Annotated[Path, typer.Option(metavar="FILE.py", help="The program to start from; it is not changed.")],
+    sketch: Annotated[str, typer.Option(metavar="NAME", help="Its form, as its header names it.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.py", help="Where the refitted program goes, if it is accepted.")],
+    traces: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Episodes; the last fifth stays untouched.")] = None,
+    episodes: Annotated[int, typer.Option(min=3, max=MOST, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    tasks: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Practice tasks.")] = 20,
+    seed: Seed = 0,
+    vary: Vary = None,
+    as_json: AsJson = False,
+) -> None:
+    """Practise, gather the surprises, refit inside the form, and accept only what makes nothing worse.
+
+    Example: vpw acquire DOMAIN --program world_model.py --sketch FORM --out better.py
+    """
+    from visualpatchworld.files import write_text
+    from visualpatchworld.paper import acquire as stage
+    from visualpatchworld.program.program import load_program
+    from visualpatchworld.trace.episode import collect, for_fitting
+    from visualpatchworld.trace.file import read_traces
+
+    keep_compiled(all_cores=True)
+    world, constants = varied_domain(domain, vary)
+    form = world.family(world.scene.objects(constants)).named(sketch)
+    model = load_program(program, world.scene.state_space, world.layout.action.width)
+    with working("acquiring") as progress:
+        if traces is None:
+            progress(f"collecting {episodes} episodes")
+            seen = for_fitting(list(collect(world, constants, episodes=episodes, seed=seed)))
+        else:
+            seen = for_fitting(read_traces(traces, world).episodes)
+        found = stage.acquire(world, constants, model, form, seen, tasks=tasks, seed=seed, progress=progress)
+    if found.accepted:
+        write_text(out, found.program.text)
+    result = {
+        "domain": world.name,
+        "accepted": found.accepted,
+        "reason": found.reason,
+        "surprises": found.surprises,
+        "tasks": tasks,
+        "successes_before": found.successes_before,
+        "successes_after": found.successes_after,
+        "checks": stage.NUM_CHECKS,
+        "rollout_error_before": found.errors_before,
+        "rollout_error_after": found.errors_after,
+        "program": str(out) if found.accepted else str(program),
+    }
+    show(result, as_json)

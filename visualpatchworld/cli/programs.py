@@ -11,17 +11,14 @@ import typer
 from rich.table import Table
 
 from visualpatchworld.cli._verb import (
-    ActionColumns,
     AsJson,
-    EpisodeColumn,
     InSandbox,
+    LogColumns,
     Seed,
-    StateColumns,
-    StepSeconds,
     Unfiltered,
     errors_table,
-    finite,
     keep_compiled,
+    reads_logs,
     show,
     stops_line,
     working,
@@ -30,6 +27,7 @@ from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import VpwError
 
 
+@reads_logs
 def rollout(
     program: Annotated[Path, typer.Argument(metavar="PROGRAM.py", help="A world model, emitted or edited: code, which runs here.")],
     traces: Annotated[Path, typer.Option(metavar="LOG", help="Episodes to compare with: a trace file, or any log.")],
@@ -40,10 +38,7 @@ def rollout(
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the last N episodes.")] = None,
     sandbox: InSandbox = False,
     unfiltered: Unfiltered = False,
-    action: ActionColumns = None,
-    state: StateColumns = None,
-    episode: EpisodeColumn = None,
-    dt: StepSeconds = None,
+    log: LogColumns = LogColumns(),
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -66,8 +61,7 @@ def rollout(
     if domain is None:
         if sandbox:
             raise VpwError("--sandbox needs --domain, which says what the program's state is.")
-        finite(dt)
-        _any_world.rollout(program, _any_world.opened(str(traces), action, state, episode, dt), horizon, last, as_json)
+        _any_world.rollout(program, _any_world.opened(str(traces), *log), horizon, last, as_json)
         return
     world = load_domain(domain)
     seen = read_traces(traces, world)
@@ -138,9 +132,11 @@ def record(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Record true and imagined motion, errors, constants and the program's text, for any world that has a program; or film an episode.
+    """Record true and imagined motion, errors, constants and the program's text, for any world that has a program;
+    or film an episode.
 
-    The film shows an episode planned for the reward that the program defines, or one of varied actions where it defines none.
+    The film shows an episode planned for the reward that the program defines,
+    or one of varied actions where it defines none.
 
     Example: vpw record runs/pendulum --rerun pendulum.rrd
 
@@ -182,6 +178,7 @@ def record(
     return show(result, as_json)
 
 
+@reads_logs
 def live(
     path: Annotated[
         Path, typer.Argument(metavar="DIR|PROGRAM.py", help="What `vpw induce --out DIR` filled, or a program: code, which runs here.")
@@ -192,17 +189,16 @@ def live(
     domain: Annotated[str | None, typer.Option("--domain", metavar="DOMAIN", help="The same, for a domain.")] = None,
     traces: Annotated[Path | None, typer.Option(metavar="LOG", help="Recorded episodes, which are then the truth.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes one that is free.")] = 8765,
-    action: ActionColumns = None,
-    state: StateColumns = None,
-    episode: EpisodeColumn = None,
-    dt: StepSeconds = None,
+    log: LogColumns = LogColumns(),
     horizon: Annotated[int | None, typer.Option(min=1, max=1000, help="Steps that are imagined at first.")] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Open a page on this machine: turn a program's constants, watch imagined and true motion, drag goals, plan. Ctrl-C closes it.
+    """Open a page on this machine: turn a program's constants, watch imagined and true motion, drag goals,
+    plan. Ctrl-C closes it.
 
-    The page is served to this machine alone, and takes nothing but numbers within bounds. Edits are saved as a new program.
+    The page is served to this machine alone, and takes nothing but numbers within bounds.
+    Edits are saved as a new program.
 
     Example: vpw live runs/DOMAIN
     """
@@ -219,7 +215,7 @@ def live(
     found = find_program(path)
     keep_compiled()
     with working("starting") as progress:
-        columns = columns_of(action, state, episode, dt)
+        columns = columns_of(*log)
         session = start(found, world=world or domain, traces=traces, columns=columns, horizon=horizon, seed=seed, progress=progress)
 
     def ready(url: str) -> None:

@@ -1,4 +1,6 @@
-"""`vpw domains`, `vpw look` and `vpw collect`: which worlds come along, what their fields are, and episodes in a trace file."""
+"""`vpw domains`, `vpw look` and `vpw collect`:
+which worlds come along, what their fields are, and episodes in a trace file.
+"""
 
 from __future__ import annotations
 
@@ -12,43 +14,38 @@ from rich.table import Table
 
 from visualpatchworld.cli._verb import (
     MOST,
-    ActionColumns,
     AsJson,
     DomainName,
-    EpisodeColumn,
     Fields,
+    LogColumns,
     Seed,
-    StateColumns,
-    StepSeconds,
     Vary,
     WorldName,
-    finite,
     progress,
+    reads_logs,
     show,
-    varied_constants,
+    varied_domain,
 )
 from visualpatchworld.domain import DEFAULT, Domain, find_domains, load_domain
 from visualpatchworld.errors import VpwError
 
 
+@reads_logs
 def look(
     world: WorldName,
     fields: Fields = None,
-    action: ActionColumns = None,
-    state: StateColumns = None,
-    episode: EpisodeColumn = None,
-    dt: StepSeconds = None,
+    log: LogColumns = LogColumns(),
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Read a world's fields: angles, velocities, time step and integrator, what is derived, constant or noise; with the evidence.
+    """Read a world's fields: angles, velocities, time step and integrator, what is derived, constant or noise;
+    with the evidence.
 
     Example: vpw look DOMAIN
     """
     from visualpatchworld.cli import _any_world
 
-    finite(dt)
-    _any_world.look(_any_world.opened(world, action, state, episode, dt), fields, seed, as_json)
+    _any_world.look(_any_world.opened(world, *log), fields, seed, as_json)
 
 
 def collect(
@@ -67,9 +64,7 @@ def collect(
     from visualpatchworld.trace.episode import collect as collected
     from visualpatchworld.trace.file import write_traces
 
-    world = load_domain(domain)
-    constants = varied_constants(world, vary)
-    world = world.of(constants)
+    world, constants = varied_domain(domain, vary)
     began = time.perf_counter()
     with progress(collected(world, constants, episodes=episodes, seed=seed, pixels=pixels), "collecting", episodes) as recorded:
         num_rows = write_traces(out, recorded, world.layout, domain=world.name, constants=constants, seed=seed)

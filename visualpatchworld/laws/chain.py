@@ -1,7 +1,8 @@
-"""Planar chains of slides and hinges: their inertia, how they swing under torques, where they end, and one solver for all of it.
+"""Planar chains of slides and hinges: their inertia, how they
+swing under torques, where they end, and one solver for all of it.
 
-Hinges that a scene shows have angles that count from the link before. A chain that only fields tell of has links with an angle in the
-plane and a speed: `lumps[i][j]` couples links i and j, so that their kinetic energy is half the sum of
+Hinges that a scene shows have angles that count from the link before. A chain that only fields tell of has links with
+an angle in the plane and a speed: `lumps[i][j]` couples links i and j, so that their kinetic energy is half the sum of
 lumps[i][j] * speed_i * speed_j * cos(angle_i - angle_j); a slide is a link with a fixed angle and no spin.
 """
 
@@ -30,7 +31,7 @@ def weigh_chain(
     *,
     length=LENGTH,
     inertia=positive("s^2", "inertia of the link about its hinge, with all beyond it at its end", 1e-6, 1),
-    coupling=signed("", "inertia that the link shares with the one before, between none and all that masses allow", 0, 1),
+    coupling=signed("", "inertia that it shares with the link before, of all that masses allow", 0, 1),
     damping=DAMPING,
 ):
     """The chain's inertia matrix, and the torques at its hinges with those of damping and of its own whirling."""
@@ -80,7 +81,7 @@ def centrifugal(lumps, angles, spins):
 
 
 def add_at_joints(matrix, amounts, parents):
-    """The mass matrix with inertia added at joints: it resists a link's speed relative to its parent (None: to the ground)."""
+    """The mass matrix with inertia at joints, against a link's speed relative to its parent (None: the ground)."""
     matrix = [list(row) for row in matrix]
     for link, parent in enumerate(parents):
         matrix[link][link] = matrix[link][link] + amounts[link]

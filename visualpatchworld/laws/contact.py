@@ -1,7 +1,8 @@
 """Rigid contact in the plane: where shapes touch, and the least motion of a body that lets none of them enter another.
 
-A body is (x, y, angle), and its velocities behind them where it keeps its motion. A contact of it, in its own frame, is: how deep they
-overlap (less than nothing where they do not touch), the normal outwards, the place, and the other's speed along the normal and across it.
+A body is (x, y, angle), and its velocities behind them where it keeps its motion. A contact of it, in its own frame,
+is: how deep they overlap (less than nothing where they do not touch), the normal outwards, the place, and the other's
+speed along the normal and across it.
 """
 
 import numpy as np
@@ -13,15 +14,16 @@ CENTER = signed("L", "centre of mass, in its own frame", -0.2, 0.2)
 INERTIA = positive("L^2", "moment of inertia over mass", 0.00001, 0.1)
 RECOVERY = positive("1/s", "how fast an overlap is undone", 0.01, 1000)
 SLOP = positive("L", "overlap that is left alone", 0.000001, 0.05)
+FRICTION = positive("", "friction coefficient of a contact", 0.01, 3)
 PER_MOVE = signed("", "its move over the other's", -2, 2)
 
 
 def touch_disc(body, disc, *, polygons, radius):
     """The contacts of a body of convex polygons with a disc."""
     x, y = rotate_back((disc[0] - body[0], disc[1] - body[1]), body[2])
-    vx, vy = rotate_back((disc[2], disc[3]), body[2])
+    u, v = rotate_back((disc[2], disc[3]), body[2])
     gaps = [gap_to_polygon((x, y), corners) for corners in polygons]
-    return [(radius - gap, (nx, ny), (x - gap * nx, y - gap * ny), vx * nx + vy * ny, vy * nx - vx * ny) for gap, (nx, ny) in gaps]
+    return [(radius - d, (nx, ny), (x - d * nx, y - d * ny), u * nx + v * ny, v * nx - u * ny) for d, (nx, ny) in gaps]
 
 
 def touch_planes(contacts, body, *, hull, planes):
@@ -84,28 +86,24 @@ def gap_to_polygon(point, corners):
 
 
 def yielding(contacts, *, recovery=RECOVERY, slop=SLOP):
-    """Contacts as a body feels them that has no motion of its own: an overlap is undone even while the other draws back."""
-    return [
-        (depth, normal, place, np.where(depth > slop, np.minimum(speed, 0.0) - recovery * (depth - slop), speed), slide)
-        for depth, normal, place, speed, slide in contacts
-    ]
+    """Contacts as a body without motion of its own feels them: overlaps are undone even while the other leaves."""
+    return [(d, n, p, np.where(d > slop, np.minimum(v, 0) - recovery * (d - slop), v), s) for d, n, p, v, s in contacts]
 
 
 def undoing(contacts, *, recovery=RECOVERY, slop=SLOP):
     """Contacts that only undo overlaps."""
-    return [(depth, normal, place, -recovery * np.maximum(depth - slop, 0.0), 0.0) for depth, normal, place, _, _ in contacts]
+    return [(depth, *where, -recovery * np.maximum(depth - slop, 0.0), 0.0) for depth, *where, _, _ in contacts]
 
 
 def push_smoothly(contacts, motion, *, inertia=INERTIA, center=CENTER):
     """The body's motion once every contact has pushed it just enough, in sweeps over all of them."""
     vx, vy, spin = motion
     lines = [(nx, ny, (x - center[0]) * ny - (y - center[1]) * nx) for _, (nx, ny), (x, y), _, _ in contacts]
-    alone, shares = [], []  # the push of each contact if there were no other, and what it is spared by a push of another
+    alone, shares, pushes = [], [], [0.0 for _ in contacts]  # each push if alone, what others spare it, what it is
     for (depth, _, _, speed, _), (nx, ny, turn) in zip(contacts, lines, strict=True):
         give = np.where(depth >= 0, 1.0 / (1.0 + turn * turn / inertia), 0.0)
         alone.append((vx * nx + vy * ny + spin * turn - speed) * give)
-        shares.append([(nx * other_x + ny * other_y + turn * other_turn / inertia) * give for other_x, other_y, other_turn in lines])
-    pushes = [0.0 for _ in contacts]
+        shares.append([(nx * mx + ny * my + turn * other / inertia) * give for mx, my, other in lines])
     for _ in range(10):
         for i, share in enumerate(shares):
             others = sum(share[j] * push for j, push in enumerate(pushes) if j != i)
@@ -115,13 +113,13 @@ def push_smoothly(contacts, motion, *, inertia=INERTIA, center=CENTER):
     return vx, vy, spin
 
 
-def push_roughly(contacts, motion, *, inertia=INERTIA, center=CENTER, friction=positive("", "friction coefficient of a contact", 0.01, 3)):
+def push_roughly(contacts, motion, *, inertia=INERTIA, center=CENTER, friction=FRICTION):
     """As without friction, and each contact also drags the body along, up to its share of the push."""
     vx, vy, spin = motion
     pushes = [[0.0, 0.0] for _ in contacts]
     for _ in range(4):
         for push, (depth, (nx, ny), (x, y), speed, slide) in zip(pushes, contacts, strict=True):
-            for i, (dx, dy, other) in enumerate(((nx, ny, speed), (-ny, nx, slide))):  # along the normal, then across it
+            for i, (dx, dy, other) in enumerate(((nx, ny, speed), (-ny, nx, slide))):  # along the normal, then across
                 turn = (x - center[0]) * dy - (y - center[1]) * dx
                 total = push[i] + (vx * dx + vy * dy + spin * turn - other) / (1.0 + turn * turn / inertia)
                 most = friction * push[0] if i else np.inf

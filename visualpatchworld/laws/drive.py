@@ -13,7 +13,7 @@ def walk(place, action, *, speed=SPEED):
     return place[0] + speed * action[0], place[1] + speed * action[1]
 
 
-def walk_by_power(place, action, *, speed=SPEED, exponent=positive("", "how the distance grows with the action", 0.2, 5)):
+def walk_by_power(place, action, *, speed=SPEED, exponent=positive("", "growth of distance with the action", 0.2, 5)):
     """The distance grows with a power of the action."""
     x, y = np.sign(action[0]) * np.abs(action[0]) ** exponent, np.sign(action[1]) * np.abs(action[1]) ** exponent
     return place[0] + speed * x, place[1] + speed * y
@@ -81,7 +81,8 @@ def shift(
     """Place and velocity change in fixed proportion to the action and the velocity."""
     x, y, vx, vy = body
     x, y = x + per_action * action[0] + per_velocity * vx, y + per_action * action[1] + per_velocity * vy
-    return x, y, velocity_per_action * action[0] + velocity_kept * vx, velocity_per_action * action[1] + velocity_kept * vy
+    vx, vy = velocity_kept * vx + velocity_per_action * action[0], velocity_kept * vy + velocity_per_action * action[1]
+    return x, y, vx, vy
 
 
 def slide_on(place, way, *, memory=signed("", "share of its last way that it goes again", 0, 1)):

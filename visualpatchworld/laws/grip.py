@@ -1,4 +1,6 @@
-"""Hands and what they hold: a hand is (x, y, z, yaw), the closing of its fingers goes from 0 to 1, a block is (x, y, z, yaw)."""
+"""Hands and what they hold: a hand is (x, y, z, yaw), the closing
+of its fingers goes from 0 to 1, a block is (x, y, z, yaw).
+"""
 
 import numpy as np
 
@@ -15,7 +17,8 @@ STOP = threshold("", "closing at which fingers around a block meet it", 0, 1)
 def go_to_target(hand, action, *, stride=STRIDE, turn=TURN, floor=FLOOR):
     """The hand goes all its way, down to the floor."""
     x, y, z, yaw = hand
-    return x + stride * action[0], y + stride * action[1], np.maximum(z + stride * action[2], floor), yaw + turn * action[3]
+    x, y, z = x + stride * action[0], y + stride * action[1], z + stride * action[2]
+    return x, y, np.maximum(z, floor), yaw + turn * action[3]
 
 
 def lag_behind_target(
@@ -118,7 +121,7 @@ def fingers_around(
 
 
 def hold(around, before, hand, closing, block, released, *, half, stop=STOP):
-    """Fingers that are around a block and want to close further hold it in their middle, and it moves and turns with the hand."""
+    """Fingers around a block that want to close further hold it in their middle; it moves and turns with the hand."""
     across, _ = rotate((block[0] - before[0], block[1] - before[1]), -before[3])
     x, y = rotate((across, 0.0), hand[3])
     z = np.maximum(hand[2] + block[2] - before[2], half)

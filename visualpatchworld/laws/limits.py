@@ -26,7 +26,7 @@ def soft_stop(
     braking=positive("1/s", "loss of speed in the stop", 1, 1000),
     give=positive("1/s^2", "how much the stop gives way to a torque", 0.1, 10000),
 ):
-    """Beyond its limit a hinge meets a damped spring that pushes it back and never pulls; the torques with the spring's."""
+    """The torques with that of a damped spring that pushes a hinge back from beyond its limit and never pulls."""
     side, depth = np.sign(angles[hinge]), np.abs(angles[hinge]) - limit
     wanted = -side * stiffness * depth - braking * speeds[hinge]
     alone = [1.0 if i == hinge else 0.0 for i in range(len(torques))]
@@ -36,7 +36,7 @@ def soft_stop(
 
 
 def stop_links(forces, mass, shares, place, speed, low, high, stiffness, braking, give):
-    """Forces on links with those of a soft stop: beyond its ends the sum of links that `shares` makes is pushed back, never pulled.
+    """Forces on links with those of a soft stop: beyond its ends the sum of `shares` is pushed back, never pulled.
 
     The stop asks for an acceleration, as a damped spring has it, and gets it but for what it gives way to force.
     """
@@ -49,7 +49,7 @@ def stop_links(forces, mass, shares, place, speed, low, high, stiffness, braking
 
 
 def stop_body(gained, place, speed, low, high, stiffness, braking, keep):
-    """The acceleration of a body in a soft stop: beyond its ends it is pushed back, never pulled, and keeps a part of its own."""
+    """The acceleration of a body in a soft stop: pushed back beyond its ends, never pulled; a part is its own."""
     over = np.maximum(place - high, 0.0) + np.minimum(place - low, 0.0)
     held = keep * gained - (1 - keep) * (stiffness * over + braking * speed)
     return np.where(over * (held - gained) < 0, held, gained)
@@ -61,7 +61,7 @@ def within_length(place, *, farthest=FARTHEST):
     return scale * place[0], scale * place[1]
 
 
-def within_bend(place, *, farthest=FARTHEST, nearest=threshold("L", "distance from the base with the arm bent all the way", 0, 2)):
+def within_bend(place, *, farthest=FARTHEST, nearest=threshold("L", "distance from the base with the arm bent", 0, 2)):
     """The arm ends the fingertip's way outwards, and its limit of bending the way inwards."""
     distance = np.sqrt(place[0] ** 2 + place[1] ** 2 + 1e-12)
     scale = np.clip(distance, nearest, farthest) / distance

@@ -1,18 +1,18 @@
 """Rigid contact of bodies that can all move: where two of them meet, and their motions once every contact has pushed.
 
-A meeting is: how deep two bodies overlap (less than nothing where they do not touch); for each of them, in its own frame, the normal from
-the first to the second and the place; and how fast the overlap is undone. Contacts with what does not yield are as in `contact`.
+A meeting is: how deep two bodies overlap (less than nothing where they do not touch); for each of them, in its own
+frame, the normal from the first to the second and the place; and how fast the overlap is undone. Contacts with what
+does not yield are as in `contact`.
 """
 
 import numpy as np
 
 from visualpatchworld.laws.constant import positive
-from visualpatchworld.laws.contact import CENTER, INERTIA, RECOVERY, SLOP, gap_to_polygon
+from visualpatchworld.laws.contact import CENTER, FRICTION, INERTIA, RECOVERY, SLOP, gap_to_polygon
 from visualpatchworld.laws.vector import rotate
 
 MASS = positive("", "mass, over that of the first", 0.01, 1000)
 SWEEPS = 12  # what goes through one body to the next takes a few
-FRICTION = positive("", "friction coefficient of a contact", 0.01, 3)
 
 
 def meet(body, other, *, polygons, other_polygons):
@@ -34,7 +34,8 @@ def meet_round(body, other, *, polygons, other_radius):
     for corners in polygons:
         gap, (nx, ny) = gap_to_polygon((x, y), corners)
         other_place = (x - other_radius * nx, y - other_radius * ny)
-        meetings.append((other_radius - gap, (nx, ny), (x - gap * nx, y - gap * ny), *to_frame((x, y, turn), (nx, ny), other_place)))
+        theirs = to_frame((x, y, turn), (nx, ny), other_place)
+        meetings.append((other_radius - gap, (nx, ny), (x - gap * nx, y - gap * ny), *theirs))
     return meetings
 
 
@@ -59,7 +60,7 @@ def to_frame(pose, normal, place):
 
 
 def facing(corners, others):
-    """Where two convex polygons overlap least: depth, normal and place on either, at both ends of the stretch where two sides face."""
+    """Where two convex polygons overlap least: depth, normal and place on either, at both ends of facing sides."""
     gap, nx, ny = -np.inf, 0.0, 0.0
     for sign, sides, points in ((1.0, sides_of(corners), others), (-1.0, sides_of(others), corners)):
         for (ax, ay), _, (sx, sy) in sides:
@@ -110,7 +111,7 @@ def without_undoing(meetings):
 
 
 def push_all_smoothly(contacts, meetings, motions, *, mass=MASS, inertia=INERTIA, center=CENTER):
-    """The motions of all bodies once every contact and every meeting has pushed just enough, in sweeps over all of them."""
+    """The motions of all bodies once every contact and meeting has pushed just enough, in sweeps over all of them."""
     return push_all(contacts, meetings, motions, (1.0, *mass), inertia, center, None)
 
 
@@ -120,7 +121,7 @@ def push_all_roughly(contacts, meetings, motions, *, mass=MASS, inertia=INERTIA,
 
 
 def push_all(contacts, meetings, motions, mass, inertia, center, friction):
-    """Sweeps over all contacts: each pushes the bodies it is between until they do not approach there, and rubs where there is friction."""
+    """Sweeps over all contacts: each pushes its bodies until they do not approach, and rubs if there is friction."""
     pairs = []
     for i, touching in enumerate(contacts):
         pairs += [(depth, speed, slide, [(i, 1.0, normal, place)]) for depth, normal, place, speed, slide in touching]
@@ -154,6 +155,7 @@ def sweep(lines, motions, pushes, friction):
         push = np.where(touches, np.clip(pushes[k] + nearing * give, -most if rubs else 0.0, most), 0.0)
         change, pushes[k] = push - pushes[k], push
         for i, dx, dy, turn, per_mass, per_inertia in arms:
-            motions[i][0], motions[i][1] = motions[i][0] - change * per_mass * dx, motions[i][1] - change * per_mass * dy
+            motions[i][0] = motions[i][0] - change * per_mass * dx
+            motions[i][1] = motions[i][1] - change * per_mass * dy
             motions[i][2] = motions[i][2] - change * per_inertia * turn
     return motions, pushes

@@ -11,5 +11,5 @@ def rotate(vector, angle):
 
 def rotate_back(vector, angle):
     """The vector turned by an angle in radians the other way."""
-    c, s = np.cos(angle), np.sin(angle)  # of the same angle as elsewhere in a step, so that a compiler computes them once
+    c, s = np.cos(angle), np.sin(angle)  # of an angle that others have, too: a compiler computes them once
     return (c * vector[0] + s * vector[1], c * vector[1] - s * vector[0])

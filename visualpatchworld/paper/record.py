@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -50,6 +51,14 @@ class CandidateRecord(_Record):
     set_aside: str | None
     verdicts: tuple[VerdictRecord, ...]
 
+    def why_not(self, tolerances: Mapping[str, float]) -> str:
+        """What speaks against a form that was not chosen."""
+        from visualpatchworld.induction.select import refutation  # here: records are read where JAX is not loaded
+
+        if self.set_aside:
+            return f"set aside: {self.set_aside}"
+        return str(refutation(self.verdicts, tolerances) or "explains as much, but is less simple")
+
 
 class ConstantRecord(_Record):
     """A fitted constant; a whole number that was chosen among a few has no standard error."""
@@ -85,7 +94,8 @@ class InductionRecord(_Record):
     undetermined: tuple[str, ...]
     candidates: tuple[CandidateRecord, ...]  # best first; none where the form was named, not chosen
     unexplained_probes: tuple[str, ...]
-    probe_tolerances: dict[str, float] = {}  # quantity -> largest error that explains; more than the domain's where states are read
+    # Quantity -> largest error that explains; more than the domain's where states are read.
+    probe_tolerances: dict[str, float] = {}
     rollout_error: dict[str, dict[int, ErrorRecord]]
     program_hash: str
     seconds: float = Field(ge=0)
@@ -138,7 +148,9 @@ def read_search(folder: Path) -> SearchRecord | None:
 
 
 def read_written(path: Path) -> tuple[Program | None, str]:
-    """A model's program, None where its search ended without one, and who wrote it: nobody known unless a record has that very text."""
+    """A model's program, None where its search ended without one, and who wrote it:
+    nobody known unless a record has that very text.
+    """
     from visualpatchworld.program.program import Program, read_program
 
     record = read_search(path.parent)

@@ -13,7 +13,7 @@ from visualpatchworld.laws.constant import Constant
 from visualpatchworld.laws.form import Body, Form, Law, Line, Shape, Use
 from visualpatchworld.program.program import Program
 
-LINE_LENGTH = 140
+LINE_LENGTH = 120
 
 
 def unfitted(form: Form) -> Program:

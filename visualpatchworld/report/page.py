@@ -1,10 +1,12 @@
-"""Pages from templates, with small charts: what comes from a file is escaped, and a page loads nothing from anywhere."""
+"""Pages from templates, with small charts: what comes from a file is escaped,
+and a page loads nothing from anywhere.
+"""
 
 from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from visualpatchworld import __version__
+from visualpatchworld.errors import VpwError
+from visualpatchworld.files import write_text
 from visualpatchworld.paper.table import html_text
 
 HERE = Path(__file__).parent
 REPORT = "report.html"
+Section = Callable[[Any], Any]  # from a run to what a page shows of it
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,22 @@ def render(template: str, **values: Any) -> str:
     environment.filters |= {"figure": figure, "duration": duration, "steps": in_steps, "sentence": lambda text: Markup(html_text(text))}
     style = (HERE / "style.css").read_text(encoding="utf-8")
     return environment.get_template(template).render(style=style, version=__version__, **values)
+
+
+def write_page(
+    path: Path, template: str, sections: Mapping[str, Callable[[Any], Any]], run: Any, progress: Callable[[str], None]
+) -> Written:
+    """Write the page of a run from its sections; one that raises a `VpwError` is replaced by its sentence."""
+    shown: dict[str, Any] = {}
+    absent: dict[str, str] = {}
+    for name, make in sections.items():
+        progress(name)
+        try:
+            shown[name] = make(run)
+        except VpwError as error:
+            absent[name] = str(error)
+    write_text(path, render(template, run=run, absent=absent, **dict.fromkeys(absent), **shown))
+    return Written(path, tuple(dict.fromkeys(absent.values())))
 
 
 def data_url(path: Path, kind: str) -> str:
@@ -61,14 +82,15 @@ def in_steps(count: int) -> str:
     return "1 step" if count == 1 else f"{count} steps"
 
 
-WIDTH, HEIGHT = 340, 210  # small on purpose: about its own size on a phone and on a screen, so that its words stay readable
+# Small on purpose: about its own size on a phone and on a screen, so that its words stay readable.
+WIDTH, HEIGHT = 340, 210
 LEFT, RIGHT, TOP, BOTTOM = 52, 10, 26, 36
 NUM_TICKS = 4
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """Points joined in order; `look` is the class that says how they are drawn. What is not finite is left out."""
 
     name: str
@@ -82,7 +104,7 @@ class Chart:
 
     title: str
     x_label: str
-    lines: tuple[Line, ...]
+    lines: tuple[Curve, ...]
     band: Sequence[tuple[float, float, float]] = ()  # x, low, high
     logarithmic: bool = False
 

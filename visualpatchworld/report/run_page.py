@@ -17,22 +17,19 @@ from markupsafe import Markup
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.extras import PIL, imageio
-from visualpatchworld.files import from_json, write_text
+from visualpatchworld.files import from_json
 from visualpatchworld.paper.cell import Cell, Outcome
 from visualpatchworld.paper.record import PROGRAM, SettingsRecord
-from visualpatchworld.report.page import REPORT, Written, data_url, in_steps, render
+from visualpatchworld.report.page import REPORT, Section, Written, data_url, in_steps, write_page
 from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, NotSent, Run, read_run, sent
 from visualpatchworld.report.sections import coloured, constant_rows, error_charts, evidence_of, stretch, stretch_charts
-from visualpatchworld.report.world import is_world_run
-from visualpatchworld.report.world_page import write_world_report
+from visualpatchworld.report.world import is_world_run, write_world_report
 from visualpatchworld.scene.calibrate import calibration_path, extractor, ways_in
 from visualpatchworld.scene.picture import as_data_url
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
 from visualpatchworld.scene.tool.look import Sighting
 from visualpatchworld.simulator import FRAME_SIZE_PX
 from visualpatchworld.trace.episode import for_tasks
-
-Section = Callable[[Run], Any]
 
 
 @dataclass(frozen=True)
@@ -68,18 +65,7 @@ def write_report(folder: Path, progress: Callable[[str], None] = lambda _: None)
     """Write the page of a run into its folder, of a domain or of any world."""
     if is_world_run(folder):
         return write_world_report(folder, progress)
-    run = read_run(folder)
-    shown: dict[str, Any] = {}
-    absent: dict[str, str] = {}
-    for name, make in sections().items():
-        progress(name)
-        try:
-            shown[name] = make(run)
-        except VpwError as error:
-            absent[name] = str(error)
-    path = folder / REPORT
-    write_text(path, render("run.html", run=run, absent=absent, **dict.fromkeys(absent), **shown))
-    return Written(path, tuple(dict.fromkeys(absent.values())))
+    return write_page(folder / REPORT, "run.html", sections(), read_run(folder), progress)
 
 
 def _stretch(run: Run) -> dict[str, Any]:
@@ -171,7 +157,7 @@ LABEL_PX = (48.0, 10.0)  # room that a name takes in the frame
 
 
 @dataclass(frozen=True)
-class Moment:
+class SceneView:
     """A frame, what lies over it, and the graph that says it in words and numbers."""
 
     frame: str  # a data URL
@@ -186,7 +172,7 @@ class Moment:
         return [(item, numbers(item)) for item in ordered]
 
 
-def moment(run: Run) -> Moment:
+def moment(run: Run) -> SceneView:
     """The start of a test episode, or of a world set up anew where no episodes are kept."""
     world = run.domain.simulator(run.constants)
     try:
@@ -198,7 +184,7 @@ def moment(run: Run) -> Moment:
     sighting = _seen(run, world.get_state(), picture)
     moving = [item.name for item in graph.objects if not item.fixed]
     marked = tuple(name for name in moving if name in sighting.outlines)
-    return Moment(as_data_url(picture), _lines(sighting, moving), graph, marked)
+    return SceneView(as_data_url(picture), _lines(sighting, moving), graph, marked)
 
 
 def numbers(item: SceneObject) -> str:
@@ -212,7 +198,9 @@ def numbers(item: SceneObject) -> str:
 
 
 def _seen(run: Run, state: Float[np.ndarray, " S"], picture: UInt8[np.ndarray, "h w 3"]) -> Sighting:
-    """Outlines where this look of the world was calibrated before, since that takes longer than a page is worth; else rings at places."""
+    """Outlines where this look of the world was calibrated before, since that takes longer than a page is worth;
+    else rings at places.
+    """
     if calibration_path(run.domain, run.constants).is_file():
         return extractor(run.domain, run.constants).see(picture)
     if not calibration_path(run.domain, run.domain.constants).is_file():
@@ -272,7 +260,9 @@ class Film:
 
 @dataclass(frozen=True)
 class Films:
-    """The films of one cell, failures first, and the names of those that are too large to take along or cannot be read."""
+    """The films of one cell, failures first, and the names of those that are too
+    large to take along or cannot be read.
+    """
 
     shown: tuple[Film, ...]
     left_out: tuple[str, ...]

@@ -1,4 +1,6 @@
-"""Sections of a run's page as plain data: the evidence, the listing of the program, what was measured, what it predicts."""
+"""Sections of a run's page as plain data: the evidence, the listing of the program,
+what was measured, what it predicts.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,13 @@ from pygments.lexers import PythonLexer
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName, VpwError
-from visualpatchworld.induction.select import refutation
 from visualpatchworld.paper.cell import Outcome
 from visualpatchworld.paper.record import BadRecord, CandidateRecord, InductionRecord, VerdictRecord
 from visualpatchworld.paper.results import Result, condition_title
 from visualpatchworld.paper.task import Summary, summarize
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.sandbox import Sandbox
-from visualpatchworld.report.page import Chart, Line, svg
+from visualpatchworld.report.page import Chart, Curve, svg
 from visualpatchworld.trace.episode import Episode, Traces, for_tasks
 
 
@@ -30,7 +31,7 @@ class NoRun(VpwError):
 
 
 @dataclass(frozen=True)
-class Row:
+class FormRow:
     """A form that was tried; `why` says what it was refuted by, and nothing where it was chosen."""
 
     candidate: CandidateRecord
@@ -39,11 +40,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class FormEvidence:
     """The table of level 1, the chosen form first, and the forms that never had to be tried."""
 
     probes: tuple[VerdictRecord, ...]  # in the chosen form's words, for their names and what they ask for
-    rows: tuple[Row, ...]
+    rows: tuple[FormRow, ...]
     set_aside: tuple[CandidateRecord, ...]
     unexplained: tuple[str, ...]
 
@@ -52,20 +53,17 @@ class Evidence:
         return len(self.rows) + len(self.set_aside)
 
 
-def evidence_of(induction: InductionRecord, tolerances: Mapping[str, float]) -> Evidence:
-    """The evidence in a record; `BadRecord` where the form was named, not chosen. What the record says was tolerated comes first."""
+def evidence_of(induction: InductionRecord, tolerances: Mapping[str, float]) -> FormEvidence:
+    """The evidence in a record; `BadRecord` where the form was named, not chosen.
+    What the record says was tolerated comes first.
+    """
     tolerances = {**tolerances, **induction.probe_tolerances}
     tried = [candidate for candidate in induction.candidates if candidate.verdicts]
     if not tried:
         raise BadRecord(f"The form {induction.sketch} was named, not chosen by probes, so there is no evidence to show.")
-    rows = [Row(candidate, i == 0, "" if i == 0 else why_not(candidate, tolerances)) for i, candidate in enumerate(tried)]
+    rows = [FormRow(candidate, i == 0, "" if i == 0 else candidate.why_not(tolerances)) for i, candidate in enumerate(tried)]
     aside = [candidate for candidate in induction.candidates if not candidate.verdicts]
-    return Evidence(tried[0].verdicts, tuple(rows), tuple(aside), induction.unexplained_probes)
-
-
-def why_not(candidate: CandidateRecord, tolerances: Mapping[str, float]) -> str:
-    """What speaks against a form that was tried and not chosen."""
-    return str(refutation(candidate.verdicts, tolerances) or "explains as much, but is less simple")
+    return FormEvidence(tried[0].verdicts, tuple(rows), tuple(aside), induction.unexplained_probes)
 
 
 @dataclass(frozen=True)
@@ -104,11 +102,12 @@ def constant_rows(induction: InductionRecord, domain: Domain) -> list[ConstantRo
     ]
 
 
-SAME_TASKS = ("domain", "source", "metric", "offset", "budget", "seed", "tasks", "vary")  # fields that a cell shares with its floors
+# Fields that a cell shares with its floors.
+SAME_TASKS = ("domain", "source", "metric", "offset", "budget", "seed", "tasks", "vary")
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCell:
     """A planned cell and its floors, as far as they are there."""
 
     result: Result
@@ -151,13 +150,13 @@ def in_order(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
     return tuple(sorted(outcomes, key=lambda outcome: outcome.task))
 
 
-def measured_with(results: Sequence[Result], program_hash: str | None) -> list[Measured]:
+def measured_with(results: Sequence[Result], program_hash: str | None) -> list[MeasuredCell]:
     """The cells of one program (of any where none is named), the fullest and newest first."""
     planned = [
         result for result in results if result.cell.score not in ("none", "simulator") and program_hash in (None, result.cell.program)
     ]
     ranked = sorted(planned, key=lambda result: (result.rank, result.cell.file_name), reverse=True)
-    return [Measured(result, _floor(results, result, "zero"), _floor(results, result, "random")) for result in ranked]
+    return [MeasuredCell(result, _floor(results, result, "zero"), _floor(results, result, "random")) for result in ranked]
 
 
 def _floor(results: Sequence[Result], planned: Result, method: str) -> Result | None:
@@ -169,12 +168,12 @@ def _floor(results: Sequence[Result], planned: Result, method: str) -> Result | 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A piece of a test episode and what the program foresaw of it from its first state alone."""
+    """A piece of a test episode and what the program predicted of it from its first state alone."""
 
     episode: int
     step: int
     truth: Float[np.ndarray, "H+1 S"]
-    foreseen: Float[np.ndarray, "H+1 S"]
+    predicted: Float[np.ndarray, "H+1 S"]
 
 
 def error_charts(induction: InductionRecord) -> list[Markup]:
@@ -185,8 +184,8 @@ def error_charts(induction: InductionRecord) -> list[Markup]:
                 title=f"error of {quantity}",
                 x_label="steps ahead",
                 lines=(
-                    Line("mean", "quiet", [(steps, row.mean) for steps, row in by_horizon.items()]),
-                    Line("median", "foreseen", [(steps, row.median) for steps, row in by_horizon.items()]),
+                    Curve("mean", "quiet", [(steps, row.mean) for steps, row in by_horizon.items()]),
+                    Curve("median", "predicted", [(steps, row.median) for steps, row in by_horizon.items()]),
                 ),
                 band=[(steps, row.median, row.p90) for steps, row in by_horizon.items()],
                 logarithmic=True,
@@ -197,10 +196,10 @@ def error_charts(induction: InductionRecord) -> list[Markup]:
 
 
 def stretch(program: Program, traces: Traces, domain: Domain) -> Stretch:
-    """The stretch of the test episodes in which most happens, foreseen in the sandbox."""
+    """The stretch of the test episodes in which most happens, predicted in the sandbox."""
     places = [(episode, step) for episode in for_tasks(traces.episodes) for step in range(episode.num_rows - domain.horizon)]
     if not places:
-        raise NoRun(f"No test episode has {domain.horizon} steps to foresee.")
+        raise NoRun(f"No test episode has {domain.horizon} steps to predict.")
     spread = np.concatenate([episode.observations for episode, _ in places[:: domain.horizon]]).std(axis=0)
     episode, step = max(places, key=lambda place: _motion(*place, domain, spread))
     actions = episode.actions[step : step + domain.horizon]
@@ -213,15 +212,15 @@ def stretch(program: Program, traces: Traces, domain: Domain) -> Stretch:
 def stretch_charts(found: Stretch, domain: Domain) -> list[Markup]:
     """One chart per number of the state that programs predict and that moves."""
     space = domain.scene.state_space
-    apart = space.difference(found.foreseen, found.truth)
+    apart = space.difference(found.predicted, found.truth)
     charts = []
     for i, field in enumerate(space):
         truth = found.truth[:, i] if field.period is None else np.unwrap(found.truth[:, i], period=field.period)
         if not field.predicted or np.ptp(truth) == 0:
             continue
         lines = (
-            Line("truth", "truth", list(enumerate(truth.tolist()))),
-            Line("foreseen", "foreseen dashed", list(enumerate((truth + apart[:, i]).tolist()))),
+            Curve("truth", "truth", list(enumerate(truth.tolist()))),
+            Curve("predicted", "predicted dashed", list(enumerate((truth + apart[:, i]).tolist()))),
         )
         charts.append(svg(Chart(title=f"{field.name} ({field.unit})", x_label="step", lines=lines)))
     return charts

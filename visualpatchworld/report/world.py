@@ -1,21 +1,26 @@
-"""The folder of a run in any world: what its records say, and what they leave open."""
+"""A run in any world: what the records of its folder say and leave open, and its page."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import shlex
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import from_json, read_text
 from visualpatchworld.paper.record import INDUCTION, PROGRAM, BadRecord, ConstantRecord, Error
+from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
-from visualpatchworld.report.run import LARGEST_JSON, lies_in, sent
+from visualpatchworld.report.page import REPORT, Chart, Curve, Section, Written, data_url, svg, write_page
+from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, lies_in, sent
+from visualpatchworld.report.sections import coloured
 
 PLAN, CHECK, FILMS = "plan.json", "check.json", "films"
 LOOSE = 0.1  # a standard error of more than this share of its constant leaves the constant open
@@ -108,10 +113,11 @@ class PlanRecord(Record):
 
 
 class CheckRecord(Record):
-    """Steps that no search has seen, beside what the program imagines of them."""
+    """Steps, none of which a search has seen where `unseen` says so, beside what the program imagines of them."""
 
     names: tuple[str, ...]
     steps: int
+    unseen: bool = True
     by_field: dict[int, dict[str, Error]]  # steps ahead -> field -> median error over the spread of its change
     true: tuple[tuple[float | None, ...], ...]
     imagined: tuple[tuple[float | None, ...], ...]
@@ -233,3 +239,70 @@ def _fields(record: WorldRecord) -> Iterator[Open]:
             yield Open(f"What moves {field.name}: nothing that is observed.", "A field that goes before it would have to be recorded.")
     if record.verdict in ("valid-inside", "unexplained"):
         yield Open(f"What happens outside of what is said to hold: {record.why}", "More episodes of the steps that are named there.")
+
+
+MOST_FILMS = 3
+
+
+def sections() -> dict[str, Section]:
+    """What a page is made of; a section that raises a `VpwError` is replaced by its sentence."""
+    return {
+        "record": lambda run: run.record,
+        "listing": lambda run: coloured(run.program),
+        "meanings": lambda run: {dial.name: dial.meaning for dial in dials_of(run.program)},
+        "edited": lambda run: run.edited,
+        "error_chart": _error_chart,
+        "check": lambda run: run.check,
+        "field_rows": lambda run: _field_rows(run.check),
+        "stretch_charts": lambda run: stretch_charts(run.check),
+        "plan": lambda run: run.plan,
+        "left_open": lambda run: undetermined(run.record, {dial.name: dial.meaning for dial in dials_of(run.program)}),
+        "films": lambda run: [data_url(sent(run.folder, path, LARGEST_FILM), "video/mp4") for path in run.films[:MOST_FILMS]],
+        "commands": _commands,
+    }
+
+
+def write_world_report(folder: Path, progress: Callable[[str], None] = lambda _: None) -> Written:
+    """Write the page of a run in any world into its folder."""
+    return write_page(folder / REPORT, "world.html", sections(), WorldRun(folder), progress)
+
+
+def _error_chart(run: WorldRun) -> Markup:
+    rows = run.record.normalised_error
+    if not rows:
+        raise VpwError("No errors were kept.")
+    return svg(
+        Chart(
+            title="error over the spread of change",
+            x_label="steps ahead",
+            lines=(
+                Curve("mean", "quiet", [(steps, row.mean) for steps, row in rows.items()]),
+                Curve("median", "predicted", [(steps, row.median) for steps, row in rows.items()]),
+            ),
+            band=[(steps, row.median, row.p90) for steps, row in rows.items()],
+            logarithmic=True,
+        )
+    )
+
+
+def _field_rows(check: CheckRecord) -> list[tuple[str, list[str]]]:
+    """One row per field: its median error after each number of steps."""
+    return [(name, [f"{by[name]:.2g}" if name in by else "still" for by in check.by_field.values()]) for name in check.names]
+
+
+def stretch_charts(check: CheckRecord) -> list[Markup]:
+    """One chart per field of the stretch that nobody has seen."""
+    charts = []
+    for i, name in enumerate(check.names):
+        truth, ahead = (
+            [(float(step), value) for step, row in enumerate(rows) if (value := row[i]) is not None]
+            for rows in (check.true, check.imagined)
+        )
+        lines = (Curve("truth", "truth", truth), Curve("imagined", "predicted dashed", ahead))
+        charts.append(svg(Chart(title=name, x_label="step", lines=lines)))
+    return charts
+
+
+def _commands(run: WorldRun) -> list[str]:
+    name, folder = shlex.quote(run.record.world), shlex.quote(run.folder.resolve().name)
+    return [f"vpw run {name} --out {folder}", f"vpw live {folder}", f"vpw report {folder}"]

@@ -18,7 +18,7 @@ from visualpatchworld.errors import BadPicture
 from visualpatchworld.extras import PIL, cv2
 from visualpatchworld.files import read_bytes, writing
 from visualpatchworld.scene.schema import SceneGraph, SceneObject
-from visualpatchworld.scene.tool.look import Camera, Sighting
+from visualpatchworld.scene.tool.look import Camera, Sighting, rotation
 
 
 def read_picture(path: Path) -> UInt8[np.ndarray, "h w 3"]:
@@ -90,8 +90,7 @@ def outlines(graph: SceneGraph, camera: Camera) -> dict[str, list[Line]]:
 
 def _lines(item: SceneObject, camera: Camera) -> list[Line]:
     shape, place = item.geometry, np.array([item.pose.x, item.pose.y, item.pose.z or 0.0])
-    cosine, sine = np.cos(item.pose.angle or 0.0), np.sin(item.pose.angle or 0.0)
-    turn = np.array([[cosine, sine, 0.0], [-sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+    turn = rotation(item.pose.angle or 0.0, 3)
 
     def pixels(points: np.ndarray) -> Line:
         flat = np.concatenate([points, np.zeros((len(points), 3 - points.shape[1]))], axis=1)

@@ -102,7 +102,7 @@ class World(ABC):
 
     def render(self) -> UInt8[np.ndarray, "H W 3"]:
         """The present moment as a picture."""
-        raise NoPower(f"{self.name} was not opened to be drawn.")
+        raise NoPower("it gives no pictures (a Gymnasium environment does where its render_modes have rgb_array).")
 
     def logged(self) -> Sequence[Trajectory]:
         """What was recorded before; a world that is no log has recorded nothing."""

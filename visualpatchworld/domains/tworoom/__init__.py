@@ -10,8 +10,7 @@ from visualpatchworld.plan.cem import CEM, siblings
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
 from visualpatchworld.scene.state import SceneTemplate
 from visualpatchworld.scene.tool.look import Look, Paint, Palette
-from visualpatchworld.scene.tool.shape import Shape
-from visualpatchworld.scene.tool.walls import Walls
+from visualpatchworld.scene.tool.shape import Shape, Walls
 from visualpatchworld.simulator import Column, TraceLayout
 
 SUCCESS_PX = 16.0

@@ -1,4 +1,6 @@
-"""Rollouts, motion, landscapes of costs, perception, and programs with a transition, drawn from what was measured of them."""
+"""Rollouts, motion, landscapes of costs, perception, and programs with a transition,
+drawn from what was measured of them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ POWERS = range(-9, 10, 3)
 
 
 def rollout_error_figure(results: Results) -> Figure:
-    """One panel per place and quantity: every method's median, and of ours the mean, too, which a few bad rollouts may lift far above."""
+    """One panel per place and quantity: every method's median, and of ours the mean, too,
+    which a few bad rollouts may lift far above.
+    """
     analyses = results.analyses_of("rollout")
     if not analyses:
         raise nothing(results, "rollouts", f"vpw analyse rollout DOMAIN --results {results.out}")
@@ -76,7 +80,9 @@ MOST = 1.6  # of the true way: a program that jumps leaves the panel
 
 
 def block_motion_figure(results: Results) -> Figure:
-    """One panel per place in which something is pushed: the way so far, foreseen one step at a time by each method, and true."""
+    """One panel per place in which something is pushed:
+    the way so far, predicted one step at a time by each method, and true.
+    """
     quantities = load_quoted()["cases"].data["motion_quantities"]
     analyses = [analysis for analysis in results.analyses_of("motion") if quantities.get(analysis.domain) in analysis.data["motion"]]
     if not analyses:
@@ -107,7 +113,9 @@ AXES = ("first action", "second action")
 
 
 def landscape_figure(results: Results) -> Figure:
-    """One row per place: the engine's costs over a grid of actions, the program's, and both along the line with the steepest step."""
+    """One row per place: the engine's costs over a grid of actions, the program's,
+    and both along the line with the steepest step.
+    """
     analyses = [analysis for analysis in results.analyses_of("smoothness") if analysis.method == "vpw"]
     if not analyses:
         raise nothing(results, "scoring landscapes", f"vpw analyse smoothness DOMAIN --results {results.out}")
@@ -209,7 +217,7 @@ LINE_IN, PICTURE_IN, TITLE_IN, GAP_IN, MARGIN_IN = 0.138, 2.0, 0.28, 0.12, 0.08
 
 
 def programs_figure(results: Results) -> Figure:
-    """One block per place: where things are and go, what the program foresaw, and below what its `step` says."""
+    """One block per place: where things are and go, what the program predicted, and below what its `step` says."""
     analyses = [analysis for analysis in results.analyses_of("transition") if analysis.method == "vpw"]
     if not analyses:
         raise nothing(results, "transitions", f"vpw analyse transition DOMAIN --results {results.out}")
@@ -258,7 +266,7 @@ def excerpt(text: str) -> str:
 
 
 def transition(data: Mapping[str, Any]) -> str:
-    """One transition in words: the state before, the action, and how what was foreseen compares with what came."""
+    """One transition in words: the state before, the action, and how what was predicted compares with what came."""
     names = [field["name"] for field in data["fields"]]
 
     def told(state: str) -> str:
@@ -268,7 +276,7 @@ def transition(data: Mapping[str, Any]) -> str:
         "state": told("before"),
         "action": ", ".join(f"{value:.2g}" for value in data["action"]),
         "true": told("after"),
-        "foreseen": told("predicted"),
+        "predicted": told("predicted"),
         "error": ", ".join(f"{name} {'not finite' if error is None else f'{error:.2g}'}" for name, error in data["error"].items()),
     }
     lines = [

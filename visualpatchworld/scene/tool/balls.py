@@ -1,4 +1,6 @@
-"""A body of small balls in space, some of which move as it opens and closes: how it is drawn, and how it is fitted to pictures."""
+"""A body of small balls in space, some of which move as it opens and closes:
+how it is drawn, and how it is fitted to pictures.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.scene.tool.look import Camera
+from visualpatchworld.scene.tool.look import Camera, rotation
 
 NUM_BALLS = 96
 STEPS, PICTURES_PER_STEP, PIXELS_PER_PICTURE = 1500, 16, 700
@@ -29,7 +31,9 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class Balls:
-    """Centres in the body's frame as a polynomial of its opening, and radii; `blur_px` is how softly an edge is drawn."""
+    """Centres in the body's frame as a polynomial of its opening, and radii;
+    `blur_px` is how softly an edge is drawn.
+    """
 
     centers: Float[np.ndarray, "3 N 3"]
     radii: Float[np.ndarray, " N"]  # times the focal length, in pixels
@@ -38,13 +42,14 @@ class Balls:
     def draw(
         self, pose: Float[np.ndarray, " 5"], where: Float[np.ndarray, "P 2"], camera: Camera, blur_px: float
     ) -> tuple[np.ndarray, ...]:
-        """How much the body at x, y, z, angle and opening covers each pixel, and how that changes with each of the five."""
+        """How much the body at x, y, z, angle and opening covers each pixel,
+        and how that changes with each of the five.
+        """
         x, y, z, angle, opening = pose
         still, first, second = self.centers
         local = still + opening * first + opening**2 * second
         opens = first + 2 * opening * second
-        cos, sin = np.cos(angle), np.sin(angle)
-        turn = np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
+        turn = rotation(angle, 3)
         arm = local @ turn
         moves = [np.broadcast_to(axis, arm.shape) for axis in np.eye(3)]
         moves += [np.column_stack([-arm[:, 1], arm[:, 0], np.zeros(len(arm))]), opens @ turn]
@@ -69,13 +74,14 @@ class Balls:
     def share_in_picture(self, pose: Float[np.ndarray, " 5"], camera: Camera, size_px: int) -> float:
         """The share of the balls whose centres lie within the picture."""
         local = self.centers[0] + pose[4] * self.centers[1] + pose[4] ** 2 * self.centers[2]
-        cos, sin = np.cos(pose[3]), np.sin(pose[3])
-        pixels = camera.project(local @ np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]]) + pose[:3])
+        pixels = camera.project(local @ rotation(pose[3], 3) + pose[:3])
         return float(np.all((pixels >= 0) & (pixels <= size_px - 1), axis=1).mean())
 
 
 def fit_balls(poses: Float[np.ndarray, "T 5"], views: Sequence[View], start: Float[np.ndarray, "N 3"], camera: Camera) -> Balls:
-    """Centres and radii with which the drawn body covers the seen one in pictures with known poses, by stochastic gradients."""
+    """Centres and radii with which the drawn body covers the seen one in pictures with known poses,
+    by stochastic gradients.
+    """
     import jax
     import jax.numpy as jnp
 
@@ -137,9 +143,7 @@ def carve(
     points = rng.uniform(-reach, reach, (NUM_POINTS, 3))
     inside, seen = np.zeros(NUM_POINTS), np.full(NUM_POINTS, 1e-6)
     for (x, y, z, angle, _), mask, veil in zip(poses, masks, hidden, strict=True):
-        cos, sin = np.cos(angle), np.sin(angle)
-        turn = np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
-        column, row = np.round(camera.project(points @ turn + [x, y, z])).astype(int).T
+        column, row = np.round(camera.project(points @ rotation(angle, 3) + [x, y, z])).astype(int).T
         shown = (column >= 0) & (column < mask.shape[1]) & (row >= 0) & (row < mask.shape[0])
         column, row = column.clip(0, mask.shape[1] - 1), row.clip(0, mask.shape[0] - 1)
         weight = shown * (1.0 - veil[row, column])

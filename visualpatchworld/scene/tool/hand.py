@@ -1,4 +1,6 @@
-"""A hand in space that opens and closes: its body of balls, measured from pictures, is moved until it covers what is seen of it."""
+"""A hand in space that opens and closes: its body of balls, measured from pictures,
+is moved until it covers what is seen of it.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,18 @@ from jaxtyping import Float
 from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.tool.balls import Balls, View, carve, fit_balls
-from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting
-from visualpatchworld.scene.tool.shape import centroid, largest_patch, sharpened
+from visualpatchworld.scene.tool.look import (
+    Camera,
+    Masks,
+    Measures,
+    Numbers,
+    PaintedPart,
+    Sighting,
+    centroid,
+    largest_patch,
+    patch_center,
+    sharpened,
+)
 
 NUM_DIRECTIONS = 40  # in which patches differ most
 WIDTH = 1.0  # of the kernel, times the spread of the remembered codes
@@ -54,7 +66,8 @@ LARGEST_STEP = np.array([0.03, 0.03, 0.03, 0.3, 0.3])
 LOOSE = np.array([1e2, 1e2, 1e2, 5.0, 5.0])  # ridge: a direction that pixels do not show stays as it was
 FIRST_DAMPING = 0.03
 LEAST_AGREEMENT, SURE_AGREEMENT = 0.55, 0.74
-LEAST_CUT_AGREEMENT, SURE_CUT_AGREEMENT = 0.72, 0.9  # of a hand that the picture's edge cuts off: what is left of it fits many poses
+# Of a hand that the picture's edge cuts off: what is left of it fits many poses.
+LEAST_CUT_AGREEMENT, SURE_CUT_AGREEMENT = 0.72, 0.9
 OTHER_DISTANCES = (-0.1, 0.1)  # how far away it is can not be guessed from a part
 OTHER_TURNS = tuple(np.array([0.0, 0.0, 0.0, turn, 0.0]) for turn in (0.5, -0.5))
 LEAST_SHOWN = 0.4  # share of it within the picture
@@ -64,18 +77,13 @@ ALIKE = 0.04  # distance up to which a guess and a fit speak of the same hand
 
 
 @dataclass(frozen=True)
-class Hand(Part):
-    """It always points down, and looks the same after a half-turn; `reach` is how far it extends from its point between the fingertips."""
+class Hand(PaintedPart):
+    """It always points down, and looks the same after a half-turn;
+    `reach` is how far it extends from its point between the fingertips.
+    """
 
-    object: str
-    kind: str
-    paint: str
     behind: tuple[str, ...]  # paints that may hide it
     reach: float
-
-    @property
-    def name(self) -> str:
-        return self.object
 
     @property
     def periods(self) -> Mapping[str, float]:
@@ -87,8 +95,7 @@ class Hand(Part):
         return (*(f"{self.object}.pose.{key}" for key in ("x", "y", "z", "angle")), f"{self.object}.attributes.opening")
 
     def locate(self, masks: Masks) -> np.ndarray | None:
-        patch = largest_patch(sharpened(masks[self.paint]))
-        return None if patch is None else centroid(masks[self.paint] * patch)
+        return patch_center(masks[self.paint], sharpened(masks[self.paint]))
 
     def measure(self, pictures: Sequence[Masks], known: Sequence[Numbers], camera: Camera) -> Measures:
         poses = np.array([[numbers[place] for place in self.places] for numbers in known])
@@ -214,7 +221,9 @@ def _guess(mask: np.ndarray, measures: Measures, camera: Camera) -> np.ndarray:
 
 
 def _fit(pose: np.ndarray, view: View, balls: Balls, camera: Camera, blurs_px: Sequence[float]) -> tuple[np.ndarray, float]:
-    """Levenberg-Marquardt on the difference of drawn and seen hand, with edges that get sharper: the pose, and how well they agree."""
+    """Levenberg-Marquardt on the difference of drawn and seen hand, with edges that get sharper:
+    the pose, and how well they agree.
+    """
     damping, best, last_px = FIRST_DAMPING, np.inf, 0.0
     drawn, slopes = balls.draw(pose, view.where, camera, blurs_px[0])
     settled, agreement = pose, 0.0

@@ -1,16 +1,20 @@
-"""How a world looks, declared by its domain: paints, parts to see and the order of reading them; and the camera that shows it."""
+"""How a world looks, declared by its domain: paints, parts to see in them and the order of reading them;
+and the camera.
+"""
 
 from __future__ import annotations
 
 import functools
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, UInt8
 
+from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import SceneObject
 
 Rgb = tuple[int, int, int]
@@ -31,7 +35,8 @@ class Paint:
 class Palette:
     """Every paint of a world, and the background's colour, against which the light of a picture is measured.
 
-    `softness` is the distance between colours, in levels of 255, at which membership fades: small where paints are alike.
+    `softness` is the distance between colours, in levels of 255, at which membership fades:
+    small where paints are alike.
     """
 
     paints: tuple[Paint, ...]
@@ -122,10 +127,28 @@ class Part(ABC):
 
 
 @dataclass(frozen=True)
-class Look:
-    """The parts in the order in which they are seen; the known positions of the `anchor`, else of the first, calibrate the camera.
+class PaintedPart(Part):
+    """One object in a paint of its own."""
 
-    `seen_constants` are the simulator's constants that change a picture: with others the same calibration serves, but for velocities.
+    object: str
+    kind: str
+    paint: str
+
+    @property
+    def name(self) -> str:
+        return self.object
+
+    def locate(self, masks: Masks) -> Float[np.ndarray, " 2"] | None:
+        return patch_center(masks[self.paint])
+
+
+@dataclass(frozen=True)
+class Look:
+    """The parts in the order in which they are seen;
+    the known positions of the `anchor`, else of the first, calibrate the camera.
+
+    `seen_constants` are the simulator's constants that change a picture:
+    with others the same calibration serves, but for velocities.
     """
 
     palette: Palette
@@ -134,7 +157,8 @@ class Look:
     anchor: str = ""
     seen_constants: tuple[str, ...] = ()
     num_episodes: int = 4  # to calibrate with
-    num_wandering: int = 0  # further ones with random actions, where the policy shows too little of what there is to see
+    # Further ones with random actions, where the policy shows too little of what there is to see.
+    num_wandering: int = 0
     every: int = 1  # one picture in so many is taken; more than 1 only where no velocity is asked for
 
 
@@ -144,6 +168,48 @@ def look_at(look: Look, masks: Masks, camera: Camera, measures: Mapping[str, Mea
     for part in look.parts:
         sighting = sighting.and_also(part.see(masks, camera, measures[part.name], sighting))
     return sighting
+
+
+SMALLEST_PX = 6  # a patch with less is noise
+
+
+def largest_patch(mask: np.ndarray) -> np.ndarray | None:
+    """The largest connected region that a paint mostly covers; None where there is none worth the name."""
+    return next(iter(patches(mask, 1)), None)
+
+
+def patches(mask: np.ndarray, most: int) -> Iterator[np.ndarray]:
+    """Connected regions that a paint mostly covers, the largest first."""
+    count, labels, stats, _ = cv2.connectedComponentsWithStats((mask > 0.5).astype(np.uint8), connectivity=8)
+    areas = stats[1:count, cv2.CC_STAT_AREA]
+    for region in np.argsort(-areas)[:most]:
+        if areas[region] >= SMALLEST_PX:
+            yield labels == region + 1
+
+
+def centroid(weights: np.ndarray) -> np.ndarray:
+    """The mean pixel under these weights, as x and y."""
+    rows, columns = np.arange(weights.shape[0]), np.arange(weights.shape[1])
+    return np.array([weights.sum(axis=0) @ columns, weights.sum(axis=1) @ rows]) / weights.sum()
+
+
+def sharpened(mask: np.ndarray) -> np.ndarray:
+    """A mask without the faint shares that lit and shaded surfaces leave everywhere."""
+    return np.clip((mask - 0.3) / 0.4, 0.0, 1.0)
+
+
+def patch_center(mask: np.ndarray, within: np.ndarray | None = None) -> Float[np.ndarray, " 2"] | None:
+    """The middle of the largest patch of a mask, or of what it shares with the largest patch of another;
+    None where there is none.
+    """
+    patch = largest_patch(mask if within is None else within)
+    return None if patch is None else centroid(mask * patch)
+
+
+def rotation(angle: float, axes: int = 2) -> np.ndarray:
+    """The matrix that turns rows of points about the upright axis, when they are multiplied by it from the right."""
+    cos, sin = math.cos(angle), math.sin(angle)
+    return np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])[:axes, :axes]
 
 
 PLANAR_COLUMNS = (0, 1, 3)  # of a 3 x 4 projection: those that a world without height has
@@ -203,7 +269,9 @@ def fit_planar(points: Float[np.ndarray, "N 2"], pixels: Float[np.ndarray, "N 2"
 
 
 def fit_perspective(points: Float[np.ndarray, "N 3"], pixels: Float[np.ndarray, "N 2"]) -> Camera:
-    """The perspective camera by direct linear transformation; both sides are scaled first, so that the equations are well set."""
+    """The perspective camera by direct linear transformation;
+    both sides are scaled first, so that the equations are well set.
+    """
     to_unit3, to_unit2 = _unit_scaling(points), _unit_scaling(pixels)
     x = np.column_stack([points, np.ones(len(points))]) @ to_unit3.T
     u, v, _ = (np.column_stack([pixels, np.ones(len(pixels))]) @ to_unit2.T).T[:, :, None]
@@ -217,9 +285,11 @@ def fit_perspective(points: Float[np.ndarray, "N 3"], pixels: Float[np.ndarray, 
 
 
 def fit_pinhole(points: Float[np.ndarray, "N 3"], pixels: Float[np.ndarray, "N 2"], size_px: int) -> Camera:
-    """The perspective camera with square pixels that looks through the picture's middle, robustly, from a first linear guess.
+    """The perspective camera with square pixels that looks through the picture's middle, robustly,
+    from a first linear guess.
 
-    Things mostly lie on the ground, which leaves a general projection open; one focal length, a turn and a place are well determined.
+    Things mostly lie on the ground, which leaves a general projection open;
+    one focal length, a turn and a place are well determined.
     """
     from scipy.optimize import least_squares  # here, because every domain has a look and SciPy is slow to load
 

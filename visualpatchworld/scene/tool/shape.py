@@ -1,159 +1,42 @@
-"""A flat shape of one paint on the ground, a disc or a block: its template is measured, then laid over every picture."""
+"""What lies flat: a disc or a block, whose template is laid over every picture, and walls,
+which never move and are measured once.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.extras import cv2
-from visualpatchworld.scene.schema import Geometry, SceneObject
-from visualpatchworld.scene.tool.align import Template, place
-from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting
-
-Polygon = Float[np.ndarray, "N 2"]
-
-UPSCALE = 4  # finer than the template's cells, for corners between them
-STRAIGHT_CELLS = 3.0  # an outline within this distance of a straight side is straight
-
-
-def corners(template: Template, level: float) -> Polygon:
-    """The corners of the region covered more than `level`, counter-clockwise in a frame whose y points up."""
-    size = len(template.cover)
-    fine = cv2.resize(template.cover.astype(np.float32), (size * UPSCALE, size * UPSCALE), interpolation=cv2.INTER_CUBIC)
-    contours, _ = cv2.findContours((fine > level).astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    contour = max(contours, key=cv2.contourArea)[:, 0, :].astype(np.float64)
-    rough = cv2.approxPolyDP(contour.astype(np.float32), STRAIGHT_CELLS * UPSCALE, True)[:, 0, :]
-    polygon = _with_corners(contour, rough)
-    # Contour pixels lie inside the region; its border is half a fine pixel further out.
-    middle = (size * UPSCALE - 1) / 2
-    polygon = inset(_counter_clockwise(polygon - middle), -0.5)
-    return polygon / UPSCALE * template.cell
-
-
-def width_of(template: Template, level: float) -> float:
-    """The radius of a disc with the area that is covered more than `level`, in the world's unit."""
-    fine = cv2.resize(template.cover.astype(np.float32), None, fx=UPSCALE, fy=UPSCALE, interpolation=cv2.INTER_CUBIC)
-    return math.sqrt(float((fine > level).sum()) / math.pi) / UPSCALE * template.cell
-
-
-def _with_corners(contour: Polygon, rough: Polygon) -> Polygon:
-    """Corners where neighbouring sides meet, each side a line through the contour's points along it."""
-    starts = [int(np.linalg.norm(contour - corner, axis=1).argmin()) for corner in rough]
-    sides = []
-    for start, end in zip(starts, np.roll(starts, -1), strict=True):
-        along = np.arange(start, end if end > start else end + len(contour)) % len(contour)
-        cut = len(along) // 5  # corners are rounded by the pixels' size
-        points = contour[along[cut : len(along) - cut]]
-        middle = points.mean(axis=0)
-        sides.append((middle, np.linalg.svd(points - middle)[2][1]))  # a point of the side and its normal
-    meets = []
-    for (point, normal), (other, other_normal) in zip(sides[-1:] + sides[:-1], sides, strict=True):
-        meets.append(np.linalg.solve(np.stack([normal, other_normal]), [normal @ point, other_normal @ other]))
-    return np.array(meets)
-
-
-def _counter_clockwise(polygon: Polygon) -> Polygon:
-    return polygon if _area(polygon) > 0 else polygon[::-1]
-
-
-def _area(polygon: Polygon) -> float:
-    x, y = polygon.T
-    return float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2
-
-
-def inset(polygon: Polygon, distance: float) -> Polygon:
-    """A counter-clockwise polygon with every side moved inwards."""
-    ahead = np.roll(polygon, -1, axis=0) - polygon
-    inward = np.stack([-ahead[:, 1], ahead[:, 0]], axis=1) / np.linalg.norm(ahead, axis=1, keepdims=True)
-    moved = []
-    for corner, normal, before in zip(polygon, inward, np.roll(inward, 1, axis=0), strict=True):
-        moved.append(corner + np.linalg.solve(np.stack([normal, before]), [distance, distance]))
-    return np.array(moved)
-
-
-def convex_parts(polygon: Polygon) -> tuple[Polygon, ...]:
-    """Convex polygons that together make up a counter-clockwise one: it is cut at a corner that turns inwards, along one of its sides."""
-    count = len(polygon)
-    ahead, behind = np.roll(polygon, -1, axis=0) - polygon, polygon - np.roll(polygon, 1, axis=0)
-    turn = behind[:, 0] * ahead[:, 1] - behind[:, 1] * ahead[:, 0]
-    inward = np.flatnonzero(turn < -1e-9 * np.abs(turn).max())
-    if len(inward) == 0:
-        return (polygon,)
-    cuts = [
-        cut for corner in inward.tolist() for cut in (_cut(polygon, corner, behind[corner]), _cut(polygon, corner, -ahead[corner])) if cut
-    ]
-    # A short cut, and best one that ends near another inward corner, which settles both at once.
-    size = np.ptp(polygon, axis=0).max()
-    settles = [np.linalg.norm(polygon[inward] - cut[2], axis=1).min() < 0.05 * size for cut in cuts]
-    corner, side, point, _ = min(zip(cuts, settles, strict=True), key=lambda pair: pair[0][3] * (0.5 if pair[1] else 1.0))[0]
-    walk = [polygon[(corner + step) % count] for step in range((side - corner) % count + 1)]
-    rest = [polygon[(side + 1 + step) % count] for step in range((corner - side - 1) % count + 1)]
-    return convex_parts(_simplified([*walk, point])) + convex_parts(_simplified([point, *rest]))
-
-
-def _cut(polygon: Polygon, corner: int, direction: np.ndarray) -> tuple[int, int, np.ndarray, float] | None:
-    """Where a ray from a corner first meets another side: corner, that side, the point and how far it is."""
-    best = None
-    for side in range(len(polygon)):
-        start, end = polygon[side], polygon[(side + 1) % len(polygon)]
-        if corner in (side, (side + 1) % len(polygon)):
-            continue
-        system = np.stack([direction, start - end], axis=1)
-        if abs(np.linalg.det(system)) < 1e-12:
-            continue
-        far, along = np.linalg.solve(system, start - polygon[corner])
-        if far > 1e-9 and -0.05 <= along <= 1.05 and (best is None or far < best[3]):
-            best = (corner, side, start + np.clip(along, 0, 1) * (end - start), far)
-    return best if best is None else (*best[:3], best[3] * float(np.linalg.norm(direction)))
-
-
-def _simplified(points: list[np.ndarray]) -> Polygon:
-    """The polygon without corners that coincide or lie on a side."""
-    polygon = np.array(points)
-    size = np.ptp(polygon, axis=0).max()
-    apart = np.linalg.norm(polygon - np.roll(polygon, 1, axis=0), axis=1) > 0.02 * size
-    polygon = polygon[apart]
-    ahead, behind = np.roll(polygon, -1, axis=0) - polygon, polygon - np.roll(polygon, 1, axis=0)
-    lengths = np.linalg.norm(ahead, axis=1) * np.linalg.norm(behind, axis=1)
-    turn = (behind[:, 0] * ahead[:, 1] - behind[:, 1] * ahead[:, 0]) / lengths
-    return polygon[np.abs(turn) > 0.05]
-
+from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
+from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, PaintedPart, Part, Sighting, largest_patch, rotation
+from visualpatchworld.scene.tool.template import Template, convex_parts, corners, inset, place, width_of
 
 CELLS_PER_PX = 2
 COVER_LEVELS = 200
-SMALLEST_PX = 6  # a patch with less is noise
 LEAST_AGREEMENT = 0.6  # of template and mask: less, and it is something else or half hidden
 LEAST_UNCOVERED = 0.4
 
 
 @dataclass(frozen=True)
-class Shape(Part):
-    """`rim` is the width of a line drawn along its edge, half of it outside; a `glow` fades, its radius is its deviation."""
+class Shape(PaintedPart):
+    """`rim` is the width of a line drawn along its edge, half of it outside;
+    a `glow` fades, its radius is its deviation.
+    """
 
-    object: str
-    kind: str
-    paint: str
     turns: bool = False
     behind: tuple[str, ...] = ()  # paints that may hide it
     rim: float = 0.0
     glow: bool = False
 
     @property
-    def name(self) -> str:
-        return self.object
-
-    @property
     def periods(self) -> Mapping[str, float]:
         return {f"{self.object}.pose.angle": 2 * math.pi} if self.turns else {}
-
-    def locate(self, masks: Masks) -> np.ndarray | None:
-        patch = largest_patch(masks[self.paint])
-        return None if patch is None else centroid(masks[self.paint] * patch)
 
     def measure(self, pictures: Sequence[Masks], known: Sequence[Numbers], camera: Camera) -> Measures:
         poses = np.array([self._pose(numbers) for numbers in known])
@@ -164,12 +47,12 @@ class Shape(Part):
         grid = np.stack(np.meshgrid(axis, axis), axis=-1)
         total, seen = np.zeros(grid.shape[:2]), np.full(grid.shape[:2], 1e-6)
         for masks, (x, y, angle) in zip(pictures, poses, strict=True):
-            cos, sin = math.cos(angle), math.sin(angle)
-            where = camera.project(grid @ np.array([[cos, sin], [-sin, cos]]) + [x, y]).astype(np.float32)
+            where = camera.project(grid @ rotation(angle) + [x, y]).astype(np.float32)
             weight = 1.0 - cv2.remap(self._hidden(masks), where, None, cv2.INTER_LINEAR, borderValue=1.0)  # pyright: ignore
             total += weight * cv2.remap(masks[self.paint], where, None, cv2.INTER_LINEAR)  # pyright: ignore
             seen += weight
-        template = Template(np.round(total / seen * COVER_LEVELS) / COVER_LEVELS, cell)  # rounded, a calibration packs small
+        # Rounded, a calibration packs small.
+        template = Template(np.round(total / seen * COVER_LEVELS) / COVER_LEVELS, cell)
         return {"cover": template.cover, "cell": np.array(cell), "edge": corners(template, 0.5)}
 
     def objects(self, measures: Measures) -> tuple[SceneObject, ...]:
@@ -188,8 +71,7 @@ class Shape(Part):
         numbers = {f"{self.object}.pose.x": x, f"{self.object}.pose.y": y}
         if self.turns:
             numbers[f"{self.object}.pose.angle"] = angle % (2 * math.pi)
-        cos, sin = math.cos(angle), math.sin(angle)
-        edge = measures["edge"] @ np.array([[cos, sin], [-sin, cos]]) + [x, y]
+        edge = measures["edge"] @ rotation(angle) + [x, y]
         return Sighting(numbers, outlines={self.object: (camera.project(np.concatenate([edge, edge[:1]])),)})
 
     @staticmethod
@@ -227,26 +109,109 @@ def _template(cover: bytes, size: int, cell: float) -> Template:
     return Template(np.frombuffer(cover).reshape(size, size), cell)
 
 
-def largest_patch(mask: np.ndarray) -> np.ndarray | None:
-    """The largest connected region that a paint mostly covers; None where there is none worth the name."""
-    return next(iter(patches(mask, 1)), None)
+LEAST_SHARE = 0.3  # of the strongest line: less is no line
+SMALLEST_DOOR_PX = 4
 
 
-def patches(mask: np.ndarray, most: int) -> Iterator[np.ndarray]:
-    """Connected regions that a paint mostly covers, the largest first."""
-    count, labels, stats, _ = cv2.connectedComponentsWithStats((mask > 0.5).astype(np.uint8), connectivity=8)
-    areas = stats[1:count, cv2.CC_STAT_AREA]
-    for region in np.argsort(-areas)[:most]:
-        if areas[region] >= SMALLEST_PX:
-            yield labels == region + 1
+@dataclass(frozen=True)
+class Walls(Part):
+    """The outermost lines are four walls, or the `border` of one room where it has a name;
+    a line between is `wall`, a gap `door`.
+    """
+
+    paint: str
+    border: str = ""
+    wall: str = ""
+    door: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.paint
+
+    def locate(self, masks: Masks) -> np.ndarray | None:
+        return None
+
+    def measure(self, pictures: Sequence[Masks], known: Sequence[Numbers], camera: Camera) -> Measures:
+        still = np.median([masks[self.paint] for masks in pictures[:: max(len(pictures) // 40, 1)]], axis=0)
+        upright, level = _lines(still.mean(axis=0)), _lines(still.mean(axis=1))
+        if len(upright) < 2 or len(level) < 2:
+            return {"x": np.zeros((0, 2)), "y": np.zeros((0, 2)), "door": np.zeros((0, 2))}
+        inner = upright[1:-1]
+        gaps = _gaps(still[:, round(float(inner[0].mean()))], level) if self.wall and len(inner) else np.zeros((0, 2))
+        return {"x": _to_world(upright, camera, 0), "y": _to_world(level, camera, 1), "door": _to_world(gaps, camera, 1)}
+
+    def objects(self, measures: Measures) -> tuple[SceneObject, ...]:
+        across, down = measures["x"], measures["y"]
+        if len(across) < 2 or len(down) < 2:
+            return ()
+        if not self.border:
+            return self._four_walls(across, down)
+        left, right, top, bottom = across[0, 1], across[-1, 0], down[0, 1], down[-1, 0]
+        parts = [_box(self.border, "border", (left, right), (top, bottom))]
+        if self.wall and len(across) > 2:
+            parts.append(_box(self.wall, "wall", across[1], (top, bottom)))
+            parts += [_box(self.door, "door", across[1], gap) for gap in measures["door"][:1]]
+        return tuple(parts)
+
+    def see(self, masks: Masks, camera: Camera, measures: Measures, so_far: Sighting) -> Sighting:
+        return Sighting()
+
+    @staticmethod
+    def _four_walls(across: np.ndarray, down: np.ndarray) -> tuple[SceneObject, ...]:
+        x, y = across[[0, -1]].mean(axis=1), down[[0, -1]].mean(axis=1)
+        half_x, half_y = float(np.ptp(x)) / 2, float(np.ptp(y)) / 2
+        radius = float(np.concatenate([np.ptp(across, axis=1), np.ptp(down, axis=1)]).mean()) / 2
+        places = {
+            "left": (x[0], y.mean(), 0.0, half_y),
+            "top": (x.mean(), y[0], half_x, 0.0),
+            "right": (x[1], y.mean(), 0.0, half_y),
+            "bottom": (x.mean(), y[1], half_x, 0.0),
+        }
+        return tuple(
+            SceneObject(
+                name=f"{side}_wall",
+                kind="wall",
+                fixed=True,
+                pose=Pose(x=float(at_x), y=float(at_y)),
+                geometry=Geometry(segment=((-to_x, -to_y), (to_x, to_y)), radius=radius),
+            )
+            for side, (at_x, at_y, to_x, to_y) in places.items()
+        )
 
 
-def centroid(weights: np.ndarray) -> np.ndarray:
-    """The mean pixel under these weights, as x and y."""
-    rows, columns = np.arange(weights.shape[0]), np.arange(weights.shape[1])
-    return np.array([weights.sum(axis=0) @ columns, weights.sum(axis=1) @ rows]) / weights.sum()
+def _lines(profile: Float[np.ndarray, " N"]) -> Float[np.ndarray, "lines 2"]:
+    """The beginning and the end of every line that stands out of a profile, in pixels;
+    half-covered pixels count half.
+    """
+    share = profile - np.median(profile)
+    strong = share > LEAST_SHARE * share.max()
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], strong.astype(int), [0]])))
+    found = []
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        around = np.arange(max(start - 2, 0), min(end + 2, len(share)))
+        weight = np.clip(share[around], 0, None)
+        middle, width = float(weight @ around / weight.sum()), float(weight.sum() / weight.max())
+        found.append((middle - width / 2, middle + width / 2))
+    return np.array(found).reshape(-1, 2)
 
 
-def sharpened(mask: np.ndarray) -> np.ndarray:
-    """A mask without the faint shares that lit and shaded surfaces leave everywhere."""
-    return np.clip((mask - 0.3) / 0.4, 0.0, 1.0)
+def _gaps(along: Float[np.ndarray, " N"], level: np.ndarray) -> Float[np.ndarray, "gaps 2"]:
+    """Where a line is interrupted between the outermost lines that cross it, in pixels."""
+    free = along < 0.5
+    free[: round(float(level[0, 1])) + 1] = free[round(float(level[-1, 0])) :] = False
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], free.astype(int), [0]])))
+    found = [(start - 0.5, end - 0.5) for start, end in zip(edges[::2], edges[1::2], strict=True) if end - start >= SMALLEST_DOOR_PX]
+    return np.array(found).reshape(-1, 2)
+
+
+def _to_world(spans: Float[np.ndarray, "N 2"], camera: Camera, axis: int) -> Float[np.ndarray, "N 2"]:
+    """Spans along one side of the picture in the world's unit."""
+    pixels = np.zeros((*spans.shape, 2))
+    pixels[..., axis] = spans
+    return camera.ground(pixels)[..., axis]
+
+
+def _box(name: str, kind: str, across: Sequence[float], down: Sequence[float]) -> SceneObject:
+    (left, right), (top, bottom) = map(float, across), map(float, down)
+    pose = Pose(x=(left + right) / 2, y=(top + bottom) / 2)
+    return SceneObject(name=name, kind=kind, fixed=True, pose=pose, geometry=Geometry(half_sizes=((right - left) / 2, (bottom - top) / 2)))

@@ -9,9 +9,9 @@ import pytest
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import to_json
+from visualpatchworld.report.recording import check
 from visualpatchworld.report.run_page import write_report
 from visualpatchworld.report.world import CHECK, PLAN, WorldRecord, WorldRun, is_world_run, undetermined
-from visualpatchworld.report.world_page import check
 from visualpatchworld.world.open import open_world
 
 PENDULUM = Path(__file__).parents[2] / "programs" / "worlds" / "Pendulum-v1"
