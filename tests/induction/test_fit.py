@@ -1,12 +1,13 @@
 """Level 2 on small programs with known answers."""
 
+import jax
 import numpy as np
 import pytest
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.induction.fit import Fit, fit
-from visualpatchworld.induction.loss import quick_search_over, search_over
+from visualpatchworld.induction.loss import Loss, Model, Trial, quick_search_over, search_over
 from visualpatchworld.induction.windows import (
     Windows,
     beginnings,
@@ -147,3 +148,44 @@ def test_windows_are_as_long_as_experiments_where_episodes_last_as_long_and_neve
     assert window_length(5, lasting[200], lasting[4]) == 5
     assert window_length(5, lasting[200], []) == 5
     assert window_length(25, lasting[200], lasting[16]) == 25
+
+
+def losses(body: str, constants: dict[str, Constant], starts: np.ndarray) -> list[Loss]:
+    """By differences and exact, on windows of one step in which nothing moves."""
+    windows = Windows(starts[:, None], np.ones((len(starts), 1, 1)), starts[:, None, None])
+    models = (Model(Program(HEAD + body), constants, SPACE, exact=exact) for exact in (False, True))
+    return [Loss(model, windows, np.ones(1), 1) for model in models]
+
+
+def test_differences_agree_with_gradients_through_the_program():
+    body = "def step(state, action):\n    return State(KEEP * state.x + SPEED**2 * np.sin(state.x))\n"
+    constants = {"KEEP": signed("", "", -2, 2), "SPEED": positive("m", "", 0.1, 10)}
+    trial = Trial(np.array([0.3, 0.7]), ())
+    with jax.enable_x64(True):
+        by_differences, exact = losses(body, constants, np.linspace(-1, 1, 9))
+        np.testing.assert_allclose(by_differences.residuals(trial), exact.residuals(trial), atol=1e-12)
+        np.testing.assert_allclose(by_differences.jacobian(trial), exact.jacobian(trial), rtol=1e-4, atol=1e-4)
+        places = np.random.default_rng(0).uniform(size=(40, 2))
+        np.testing.assert_allclose(by_differences.costs(places, ()), exact.costs(places, ()))
+
+
+def test_a_jump_is_no_slope():
+    body = "def step(state, action):\n    return State(state.x + np.where(state.x > EDGE, PUSH, 0.0))\n"
+    constants = {"EDGE": signed("m", "", 0, 1), "PUSH": signed("m", "", -1, 1)}
+    with jax.enable_x64(True):
+        by_differences, _ = losses(body, constants, np.array([0.3, 0.5 - 1e-9, 0.8]))
+        slopes = by_differences.jacobian(Trial(np.array([0.5, 0.9]), ()))
+    np.testing.assert_allclose(slopes, [[0, 0], [0, 0], [0, 2]], atol=1e-6)
+
+
+def test_of_the_last_trials_the_one_that_misses_least_wins():
+    body = "def step(state, action):\n    return State(state.x + COUNT * action[0] + SPEED)\n"
+    rng = np.random.default_rng(0)
+    starts, actions = np.zeros((40, 1)), rng.uniform(0.5, 1.5, (40, 1, 1))
+    windows = Windows(starts, actions, 2 * actions + 0.3)
+    constants = {"COUNT": choice("", "", 2, 3), "SPEED": signed("m", "", -5, 5)}
+    for judged, count in ((lambda states: 0, 2), (lambda states: int(np.ptp(states - 3 * actions) > 1e-6), 3)):
+        found = fit(Program(HEAD + body), constants, windows, windows, SPACE, rng, quick_search_over(1), misses=judged)
+        assert found.values["COUNT"] == count
+        assert found.predicted is not None
+        np.testing.assert_allclose(found.predicted, count * actions + found.values["SPEED"], rtol=1e-6)
