@@ -87,9 +87,7 @@ def tests(thresholds: Sequence[Threshold], number: Callable[[Threshold], str]) -
     return " | ".join(parts) or "False"
 
 
-def find_ends(
-    reading: Reading, steps: Transitions, happened: Bool[np.ndarray, " N"] | None = None, distances: Sequence[str] = ()
-) -> Ends:
+def find_ends(reading: Reading, steps: Transitions, happened: Bool[np.ndarray, " N"] | None = None, distances: Sequence[str] = ()) -> Ends:
     """The fewest thresholds on the state after a step that tell the ends (or what else `happened`) from everything else.
 
     `distances` are further expressions over the state that may be what a threshold is of, such as those that a reward names.

@@ -160,7 +160,7 @@ def _from_places(reading: Reading, library: Sequence[str], number: int, steps: T
         return Reward("0.0", np.inf, "sum")
     at_end = steps.rewards[steps.ended]
     whole = _sum_of([*base, *found], steps, judged, clock)
-    if whole.exact or len(at_end) < 2 or np.ptp(at_end) > 1e-9 * max(float(np.abs(at_end).max()), 1e-300):
+    if whole.exact or not len(at_end) or np.ptp(at_end) > 1e-9 * max(float(np.abs(at_end).max()), 1e-300):
         return whole
     going = _sum_of([*(term for term in base if term != ENDED), *found], _rows(steps, ~steps.ended), judged[~steps.ended], clock)
     expression = f"np.where(terminated(next_state), {_number(float(at_end[0]))}, {going.expression})"
