@@ -113,4 +113,6 @@ def without_engines() -> None:
     """Let the package's modules be imported without its start-up, which registers environments and so needs Gymnasium."""
     package = types.ModuleType("visualpatchworld")
     package.__path__ = [str(ROOT / "visualpatchworld")]
+    start_up = (ROOT / "visualpatchworld" / "__init__.py").read_text(encoding="utf-8")
+    vars(package)["__version__"] = start_up.split('__version__ = "')[1].split('"')[0]
     sys.modules["visualpatchworld"] = package

@@ -69,8 +69,7 @@ def touch_planes_when_round(contacts, body, *, own_radius, planes):
 
 def gap_to_polygon(point, corners):
     """Distance from a point to a convex polygon (negative inside) and the unit normal from the polygon to the point."""
-    x, y = point
-    depth, nx, ny, low, high = -np.inf, 0.0, 0.0, 0.0, 0.0
+    (x, y), depth, nx, ny, low, high = point, -np.inf, 0.0, 0.0, 0.0, 0.0
     for (ax, ay), (bx, by) in zip(corners, corners[1:] + corners[:1], strict=True):  # counter-clockwise
         length = ((bx - ax) ** 2 + (by - ay) ** 2) ** 0.5
         ux, uy = (bx - ax) / length, (by - ay) / length
@@ -78,11 +77,11 @@ def gap_to_polygon(point, corners):
         deeper, depth = edge_depth > depth, np.maximum(depth, edge_depth)
         nx, ny = np.where(deeper, uy, nx), np.where(deeper, -ux, ny)
         low, high = np.where(deeper, ux * ax + uy * ay, low), np.where(deeper, ux * bx + uy * by, high)
-    along = nx * y - ny * x  # the edge that the point is farthest out of always holds the nearest place
-    beyond, outside = along - np.clip(along, low, high), depth > 0
-    distance = np.sqrt(np.where(outside, depth * depth + beyond * beyond, 1.0))
-    out_x, out_y = (depth * nx - beyond * ny) / distance, (depth * ny + beyond * nx) / distance
-    return np.where(outside, distance, depth), (np.where(outside, out_x, nx), np.where(outside, out_y, ny))
+    along, outside = nx * y - ny * x, depth > 0  # the edge that the point is farthest out of holds the nearest place
+    out, beyond = np.where(outside, depth, 1.0), np.where(outside, along - np.clip(along, low, high), 0.0)
+    distance = np.sqrt(out * out + beyond * beyond)
+    normal = (out * nx - beyond * ny) / distance, (out * ny + beyond * nx) / distance
+    return np.where(outside, distance, depth), normal
 
 
 def yielding(contacts, *, recovery=RECOVERY, slop=SLOP):
@@ -106,8 +105,7 @@ def push_smoothly(contacts, motion, *, inertia=INERTIA, center=CENTER):
         shares.append([(nx * mx + ny * my + turn * other / inertia) * give for mx, my, other in lines])
     for _ in range(10):
         for i, share in enumerate(shares):
-            others = sum(share[j] * push for j, push in enumerate(pushes) if j != i)
-            pushes[i] = np.maximum(alone[i] - others, 0.0)
+            pushes[i] = np.maximum(alone[i] - sum(share[j] * push for j, push in enumerate(pushes) if j != i), 0.0)
     for push, (nx, ny, turn) in zip(pushes, lines, strict=True):
         vx, vy, spin = vx - push * nx, vy - push * ny, spin - push * turn / inertia
     return vx, vy, spin
@@ -115,8 +113,7 @@ def push_smoothly(contacts, motion, *, inertia=INERTIA, center=CENTER):
 
 def push_roughly(contacts, motion, *, inertia=INERTIA, center=CENTER, friction=FRICTION):
     """As without friction, and each contact also drags the body along, up to its share of the push."""
-    vx, vy, spin = motion
-    pushes = [[0.0, 0.0] for _ in contacts]
+    (vx, vy, spin), pushes = motion, [[0.0, 0.0] for _ in contacts]
     for _ in range(4):
         for push, (depth, (nx, ny), (x, y), speed, slide) in zip(pushes, contacts, strict=True):
             for i, (dx, dy, other) in enumerate(((nx, ny, speed), (-ny, nx, slide))):  # along the normal, then across
