@@ -27,7 +27,9 @@ NUM_WORKERS = len(os.sched_getaffinity(0))
 def rollout(
     kind: Callable[[Any], Simulator], constants: Constants, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]
 ) -> Float[np.ndarray, "K H S"]:
-    """States after each action of K sequences from one engine state; `kind` is a simulator's class, known to the workers by its module."""
+    """States after each action of K sequences from one engine state;
+    `kind` is a simulator's class, known to the workers by its module.
+    """
     chunks = np.array_split(actions, min(len(actions), CHUNKS_PER_WORKER * NUM_WORKERS))
     return np.concatenate(map_on_cores(roll, [(kind, constants, engine_state, chunk) for chunk in chunks]))
 
@@ -52,7 +54,9 @@ def _simulator(kind: Callable[[Any], Simulator], constants: Constants) -> Simula
 
 
 def map_on_cores(function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """`function(*job)` for every job, in order, each on the next free core; the function is known to the workers by its module."""
+    """`function(*job)` for every job, in order, each on the next free core;
+    the function is known to the workers by its module.
+    """
     workers = _workers()
     try:
         return _shared_out(workers, function, jobs)
@@ -96,7 +100,9 @@ def _shared_out(workers: Sequence[_Worker], function: Callable[..., Any], jobs: 
 
 
 class _Worker:
-    """A process that answers jobs over its standard streams and ends when they close, so that it never outlives its parent."""
+    """A process that answers jobs over its standard streams and ends when they close,
+    so that it never outlives its parent.
+    """
 
     def __init__(self):
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)

@@ -1,4 +1,5 @@
-"""Packages that only some worlds and verbs need: loaded when they are first used; where one is missing, a sentence says how to get it.
+"""Packages that only some worlds and verbs need: loaded when they are first used;
+where one is missing, a sentence says how to get it.
 
 `from visualpatchworld.extras import cv2` is always fine; using `cv2` where it is not installed raises `MissingExtra`.
 """

@@ -1,4 +1,6 @@
-"""Plain files read whole or refused in one sentence, written whole or not at all, and JSON that every reader understands, both ways."""
+"""Plain files read whole or refused in one sentence, written whole or not at all,
+and JSON that every reader understands, both ways.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,8 @@ def check_inside(path: Path, folder: Path, most_bytes: int) -> Path:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    # Without blocking, a pipe that nobody writes to opens at once; what it is can then be asked of the open file itself.
+    # Without blocking, a pipe that nobody writes to opens at once;
+    # what it is can then be asked of the open file itself.
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
@@ -153,12 +156,15 @@ def to_json(value: Any, *, indent: int | None = None, sort_keys: bool = False) -
 
 
 def from_json(text: str | bytes) -> Any:
-    """What a JSON text holds, or a `ValueError`, whatever is wrong with it; a number that is not finite reads as null."""
+    """What a JSON text holds, or a `ValueError`, whatever is wrong with it;
+    a number that is not finite reads as null.
+    """
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
         found = json.loads(text, parse_float=_finite, parse_int=_whole, parse_constant=lambda _: None)
-        json.dumps(found, ensure_ascii=False).encode("utf-8")  # half of a character can be read, and then never be shown
+        # Half of a character can be read, and then never be shown.
+        json.dumps(found, ensure_ascii=False).encode("utf-8")
     except RecursionError:
         raise ValueError("its lists are too deep") from None
     return found

@@ -1,4 +1,6 @@
-"""Films: of attempts, where the goal shines through and plans lie over what came true; and of any world, with its fields beside it."""
+"""Films: of attempts, where the goal shines through and plans lie over what came true;
+and of any world, with its fields beside it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ Frame = UInt8[np.ndarray, "H W 3"]
 
 
 def imagined(program: Program, trajectory: Trajectory, horizon: int) -> Float[np.ndarray, "T+1 O"]:
-    """What the program foresees along the actions of a trajectory, beginning anew from the truth every so many steps."""
+    """What the program foresees along the actions of a trajectory, beginning anew
+    from the truth every so many steps.
+    """
     steps, width = len(trajectory), trajectory.observations.shape[1]
     starts = np.arange(0, steps, horizon)
     surplus = len(starts) * horizon - steps
@@ -162,7 +166,9 @@ def write_world_film(
     caption: str,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Path:
-    """Write an episode as a film: its pictures, and the true and the imagined course of its fields up to each moment."""
+    """Write an episode as a film: its pictures, and the true and the imagined
+    course of its fields up to each moment.
+    """
     progress("imagining")
     ahead = imagined(program, episode, RESYNC_EVERY)
     every = -(-len(frames) // MOST_FRAMES)
@@ -222,7 +228,8 @@ Frames = UInt8[np.ndarray, "N h w 3"]
 
 
 def write_films(folder: Path, config: EvalConfig, count: int, first: Collection[int] = ()) -> Iterator[Path]:
-    """Films of tasks that are not solved at their start, as MP4 and as GIF; the measured attempts are made again for them.
+    """Films of tasks that are not solved at their start, as MP4 and as GIF;
+    the measured attempts are made again for them.
 
     The tasks with the numbers `first` come before others: who has failures wants to see those.
     """

@@ -17,7 +17,8 @@ from visualpatchworld.errors import MissingGraphics
 from visualpatchworld.extras import mujoco as mujoco
 
 INSTALL = "sudo apt-get install -y libegl1 libgl1 libgles2 libegl-mesa0 libgl1-mesa-dri"
-# MuJoCo's name for a way to draw without a screen, and the libraries that PyOpenGL loads for it; the first that is there is taken.
+# MuJoCo's name for a way to draw without a screen, and the libraries that PyOpenGL loads for it;
+# the first that is there is taken.
 LIBRARIES = {"egl": ("EGL", "GL"), "osmesa": ("OSMesa",)}
 NONE = "disable"
 
@@ -34,7 +35,7 @@ def choose_library(wanted: str | None) -> str:
 os.environ["MUJOCO_GL"] = choose_library(os.environ.get("MUJOCO_GL"))
 
 
-class Camera:
+class OffscreenCamera:
     """A camera of a MuJoCo model that takes square pictures of `size_px`."""
 
     def __init__(self, model: mujoco.MjModel, name: str, size_px: int):

@@ -1,4 +1,6 @@
-"""What a simulator offers: an environment whose state can be set exactly and whose constants can be varied, and columns of traces."""
+"""What a simulator offers: an environment whose state can be set exactly and whose constants can be varied,
+and columns of traces.
+"""
 
 from __future__ import annotations
 
@@ -73,8 +75,9 @@ def _checked(field: dataclasses.Field, kind: Any, value: Any) -> Any:
 class Simulator(gym.Env[np.ndarray, np.ndarray]):
     """A world that can be reset, stepped, drawn, put exactly into a state, and rolled out in batches.
 
-    Two vectors describe it. The *engine state* (E) is all that the engine needs to go on exactly from here. The *state* (S) is what
-    an observer reads, what a scene graph carries and what programs predict; `reset` and `step` return it as the observation.
+    Two vectors describe it. The *engine state* (E) is all that the engine needs to go on exactly from here.
+    The *state* (S) is what an observer reads, what a scene graph carries and what programs predict;
+    `reset` and `step` return it as the observation.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}
@@ -82,7 +85,8 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
     action_dim: ClassVar[int]
     action_limit: ClassVar[float] = 1.0  # what goes beyond is cut; infinite where the world itself takes larger actions
     constants: Constants
-    success: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None  # whether a state meets a goal; given by the domain
+    # Whether a state meets a goal; given by the domain.
+    success: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -121,7 +125,9 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
         return self.get_engine_state()
 
     def set_state(self, state: Float[np.ndarray, " S"]) -> None:
-        """Put the world into a start an experimenter chooses; what it can not choose (say, a servo's memory) is at rest."""
+        """Put the world into a start an experimenter chooses;
+        what it can not choose (say, a servo's memory) is at rest.
+        """
         self.set_engine_state(state)
 
     def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
@@ -129,7 +135,9 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
         raise BadPicture(f"{type(self).__name__} has no pictures: its simulator has no `draw`.")
 
     def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
-        """States after each action of K sequences that all begin in one engine state; by default one after the other, in this process."""
+        """States after each action of K sequences that all begin in one engine state;
+        by default one after the other, in this process.
+        """
         before = self.get_engine_state()
         states = np.empty((*actions.shape[:2], len(self.state_space)))
         for candidate, sequence in enumerate(np.clip(actions, -self.action_limit, self.action_limit)):
@@ -206,7 +214,9 @@ class Column:
 
 @dataclass(frozen=True)
 class TraceLayout:
-    """The columns whose concatenation is the engine state (E), and those whose concatenation is the observed state (S)."""
+    """The columns whose concatenation is the engine state (E), and those whose
+    concatenation is the observed state (S).
+    """
 
     engine_state: tuple[Column, ...]
     state: tuple[Column, ...]

@@ -1,4 +1,6 @@
-"""How far states are from each other and from their goals: most of a task follows from the fields of a state and a success radius."""
+"""How far states are from each other and from their goals:
+most of a task follows from the fields of a state and a success radius.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,10 @@ if TYPE_CHECKING:  # a program is planned with where only numpy and JAX are inst
 ErrorMetric = Callable[[Any, Any], Any]
 # Whether states meet goals: two arrays of shape (..., S) to a boolean one of shape (...).
 Metric = Callable[[np.ndarray, np.ndarray], np.ndarray]
-# What a future costs, lower is better: states (*B H S) and a goal (S), or one for every state where it moves or only some fields count,
-# to an array of shape (*B); take differences as `(states - goal)[..., i]`. Written with operators and array methods alone, so that numpy
+# What a future costs, lower is better: states (*B H S) and a goal (S),
+# or one for every state where it moves or only some fields count,
+# to an array of shape (*B); take differences as `(states - goal)[..., i]`.
+# Written with operators and array methods alone, so that numpy
 # and JAX arrays both do.
 Cost = Callable[[Any, Any], Any]
 
@@ -28,7 +32,9 @@ PARTS_OF_RADIUS = 20  # a prediction counts as right within a twentieth of the s
 
 @dataclass(frozen=True)
 class FieldDistance:
-    """How far apart two states are in some of their fields: the length of the difference, the short way round for angles."""
+    """How far apart two states are in some of their fields:
+    the length of the difference, the short way round for angles.
+    """
 
     fields: tuple[int, ...]
     periods: tuple[float | None, ...] = ()  # of each of these fields, where some are angles
@@ -45,7 +51,9 @@ class FieldDistance:
 
 @dataclass(frozen=True)
 class GoalDistance:
-    """How far states are from meeting goals, in success radii: the largest of the errors, each in its own radius; below 1 they do."""
+    """How far states are from meeting goals, in success radii: the largest of the errors, each in its own radius;
+    below 1 they do.
+    """
 
     terms: tuple[tuple[ErrorMetric, float], ...]  # an error metric and the radius within which it counts as met
 
@@ -55,7 +63,9 @@ class GoalDistance:
 
 @dataclass(frozen=True)
 class GoalCost:
-    """The least that a future ever lacks of its goal, all errors together, in success radii; never less than the distance that counts."""
+    """The least that a future ever lacks of its goal, all errors together, in success radii;
+    never less than the distance that counts.
+    """
 
     terms: tuple[tuple[ErrorMetric, float], ...]
 

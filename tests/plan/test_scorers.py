@@ -13,6 +13,7 @@ from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.planner import Situation
 from visualpatchworld.plan.sampling import sampling_search
 from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, RolloutScorer, SparingScorer, off_by_errors
+from visualpatchworld.program import rollout
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import compile_rollouts
 from visualpatchworld.simulator import Simulator
@@ -59,6 +60,14 @@ def test_a_program_known_by_its_rollouts_scores_the_same(toy: Domain, actions: n
     by_rollouts = RolloutScorer(lambda state, candidates: np.asarray(run(jnp.asarray(state), jnp.asarray(candidates))), toy.cost)
     wanted = InducedScorer(RIGHT, toy.cost).score(SITUATION, actions).costs
     np.testing.assert_allclose(by_rollouts.score(SITUATION, actions).costs, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("at_a_time", [3, 7, 20])
+def test_candidates_cost_the_same_in_blocks(toy: Domain, actions: np.ndarray, monkeypatch: pytest.MonkeyPatch, at_a_time: int):
+    wanted = InducedScorer(RIGHT, toy.cost).score(SITUATION, actions).costs
+    monkeypatch.setattr(rollout, "_in_blocks", True)
+    monkeypatch.setattr(rollout, "CANDIDATES_AT_A_TIME", at_a_time)
+    np.testing.assert_allclose(InducedScorer(RIGHT, toy.cost).score(SITUATION, actions).costs, wanted, atol=1e-6)
 
 
 @pytest.mark.parametrize(("count", "rescored"), [(20, 6), (600, 180), (5, 2), (1, 1)])

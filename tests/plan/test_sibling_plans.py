@@ -11,8 +11,9 @@ from toy_program import OBEYS, RIGHT
 
 from visualpatchworld.plan.cem import CEM, siblings
 from visualpatchworld.plan.planner import Planner, Situation
-from visualpatchworld.plan.sampling import coloured, first_rounds, sampling_search
+from visualpatchworld.plan.sampling import coloured, first_rounds, least_cost, sampling_search, whole_again
 from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer
+from visualpatchworld.program.program import Program
 
 FIELDS: dict[str, Any] = {"samples": 100, "iterations": 12, "elites": 10, "horizon": 6, "replan_every": 3, "init_std": 0.7}
 SEARCH = CEM(**FIELDS, hold=3, restarts=2, warm_start=True)
@@ -139,3 +140,50 @@ def test_values_tell_planners_apart_that_share_a_title():
     assert warm.title == early.title == SEARCH.title
     assert len({SEARCH.values, warm.values, early.values}) == 3
     assert SEARCH.values == replace(SEARCH, colour=0.0).values
+
+
+PUSHES = Program("""
+from typing import NamedTuple
+import jax.numpy as np
+
+class State(NamedTuple):
+    hand: float
+    box: float
+
+def step(state, action):
+    hand = state.hand + action[0]
+    return State(hand, np.maximum(state.box, hand))
+""")
+
+
+def lack(states: Any, goal: Any) -> Any:
+    return abs(states - goal).sum(-1).min(-1)
+
+
+def push(state: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    hand = state[0] + actions[..., 0].cumsum(axis=-1)
+    return np.stack([hand, np.maximum(np.maximum.accumulate(hand, axis=-1), state[1])], axis=-1)
+
+
+def test_what_is_moved_at_will_may_leave_its_place_for_the_rest_of_a_precise_goal():
+    there = Situation(np.array([0.0, 0.5]), np.array([0.0, 0.8]))  # the hand is where it should be, the box is not
+    precise = replace(SEARCH, hold=2, moved_at_will=(0,), samples=200, iterations=8).within(0.1)
+    for scorer in (InducedScorer(PUSHES, lack), RolloutScorer(push, lack)):
+        found = sampling_search(precise, scorer)(there, REST, KEY)
+        assert found.cost < 0.05
+        assert found.cost == pytest.approx(
+            float(lack(push(there.state, found.actions[None]), there.goal)[0]), abs=1e-4
+        )  # of the whole goal
+
+
+def test_a_plan_for_a_part_of_the_goal_ends_no_search():
+    precise = replace(SEARCH, restarts=2, moved_at_will=(0,)).within(0.1)
+    rounds = first_rounds(precise, jnp.zeros((6, 1)))._replace(best_cost=jnp.array([0.5, 0.01]))
+    np.testing.assert_allclose(precise.loosened(jnp.array([1.0, 2.0])), [np.nan, 2.0])
+    assert float(least_cost(precise, rounds, precise.loose_iterations)) == pytest.approx(0.5)
+    assert whole_again(precise, rounds, precise.loose_iterations).best_cost.tolist() == [0.5, np.inf]
+    assert float(least_cost(precise, rounds, precise.loose_iterations + 1)) == pytest.approx(0.01)
+
+
+def test_a_usual_search_heeds_the_whole_goal():
+    assert replace(SEARCH, moved_at_will=(0,)).within(1.0).values == SEARCH.within(1.0).values

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from visualpatchworld.report.page import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Chart, Line, svg
+from visualpatchworld.report.page import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Chart, Curve, svg
 
 
 def points(text: str, kind: str = "polyline") -> list[tuple[float, float]]:
@@ -15,7 +15,7 @@ def points(text: str, kind: str = "polyline") -> list[tuple[float, float]]:
 
 
 def chart(*values: float, logarithmic: bool = False) -> str:
-    return svg(Chart(title="t", x_label="step", lines=(Line("l", "look", list(enumerate(values))),), logarithmic=logarithmic))
+    return svg(Chart(title="t", x_label="step", lines=(Curve("l", "look", list(enumerate(values))),), logarithmic=logarithmic))
 
 
 def test_a_line_spans_the_axes():
@@ -50,11 +50,11 @@ def test_what_is_not_finite_is_left_out():
 
 
 def test_a_band_goes_there_and_back():
-    text = svg(Chart(title="t", x_label="s", lines=(Line("l", "look", [(0, 1.0), (1, 2.0)]),), band=[(0, 1.0, 2.0), (1, 2.0, 3.0)]))
+    text = svg(Chart(title="t", x_label="s", lines=(Curve("l", "look", [(0, 1.0), (1, 2.0)]),), band=[(0, 1.0, 2.0), (1, 2.0, 3.0)]))
     there_and_back = points(text, "polygon")
     assert [x for x, _ in there_and_back] == [LEFT, WIDTH - RIGHT, WIDTH - RIGHT, LEFT]
     assert there_and_back[0][1] < there_and_back[3][1]
 
 
 def test_words_are_escaped():
-    assert "<b>" not in svg(Chart(title="<b>", x_label="<b>", lines=(Line('"<b>', "look", [(0, 1.0)]),)))
+    assert "<b>" not in svg(Chart(title="<b>", x_label="<b>", lines=(Curve('"<b>', "look", [(0, 1.0)]),)))

@@ -10,7 +10,7 @@ import toy_program
 from cli.conftest import Vpw, vpw  # noqa: F401  a fixture
 
 from visualpatchworld.films import imagined
-from visualpatchworld.report.recording import Truth, errors, truth_of
+from visualpatchworld.report.recording import Recorded, errors, truth_of
 from visualpatchworld.world.trajectory import Trajectory
 
 STEPS, DT, SPRING, DAMPING = 30, 0.1, 2.0, 0.3
@@ -76,7 +76,7 @@ def test_a_wrong_program_begins_anew_from_the_truth():
 
 
 def test_errors_take_the_short_way_round():
-    truth = Truth("a wheel", ("angle", "place"), (2 * np.pi, None), None, ())
+    truth = Recorded("a wheel", ("angle", "place"), (2 * np.pi, None), None, ())
     off = errors(truth, np.array([[0.1, 0.0]]), np.array([[2 * np.pi - 0.1, 7.0]]))
     assert off == pytest.approx(np.array([[-0.2, 7.0]]))
 

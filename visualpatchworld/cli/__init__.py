@@ -1,4 +1,6 @@
-"""The command line: every function without an underscore in a module without one is a verb; verbs of one theme share a module."""
+"""The command line: every function without an underscore in a module without one is a verb;
+verbs of one theme share a module.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ def _stop(sentence: str, code: int) -> NoReturn:
 
 
 def _speak_any_encoding() -> None:
-    """Where a terminal has no sign for a character, it is spelled out; where there is no stdout or stderr, nobody listens."""
+    """Where a terminal has no sign for a character, it is spelled out;
+    where there is no stdout or stderr, nobody listens.
+    """
     nowhere = Path(os.devnull)
     sys.stdout = sys.stdout or nowhere.open("w")
     sys.stderr = sys.stderr or nowhere.open("w")
@@ -101,7 +105,9 @@ def _speak_any_encoding() -> None:
 
 
 def _look_here() -> None:
-    """Let `vpw run mine:MyEnv-v0` find `mine.py` in the present folder, last, so that it stands in for nothing that is installed."""
+    """Let `vpw run mine:MyEnv-v0` find `mine.py` in the present folder, last,
+    so that it stands in for nothing that is installed.
+    """
     try:
         here = str(Path.cwd())
     except OSError:  # the folder is gone

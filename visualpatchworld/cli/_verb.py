@@ -97,7 +97,9 @@ LOG_OPTIONS = {"action": ActionColumns, "state": StateColumns, "episode": Episod
 
 
 def reads_logs(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb with the options that say how a log is read, in place of its parameter `log`, which gets them together."""
+    """The verb with the options that say how a log is read, in place of its parameter `log`,
+    which gets them together.
+    """
     signature = inspect.signature(verb, eval_str=True)
 
     @functools.wraps(verb)
@@ -157,7 +159,9 @@ def progress(items: Iterable[Item], what: str, total: int) -> Iterator[Iterable[
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """A function to say what is being done now; it shows on stderr with the time so far, if someone is watching there."""
+    """A function to say what is being done now; it shows on stderr with the time so far,
+    if someone is watching there.
+    """
     console = _console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -174,7 +178,9 @@ WORTH_KEEPING_S = 0.3
 
 
 def keep_compiled(*, all_cores: bool = False) -> None:
-    """Let JAX keep what it compiles in the user's cache folder, unless a folder is set already; for planning, let it use all cores."""
+    """Let JAX keep what it compiles in the user's cache folder, unless a folder is set already;
+    for planning, let it use all cores.
+    """
     import jax
 
     from visualpatchworld.program.rollout import spread_over_cores
@@ -189,7 +195,9 @@ def keep_compiled(*, all_cores: bool = False) -> None:
 
 @contextmanager
 def timed(stage: Callable[[str], None], seconds: dict[str, float]) -> Iterator[Callable[[str], None]]:
-    """A function that passes on what is being done, `fit: step 3` say, and adds up in `seconds` how long each kind of it takes."""
+    """A function that passes on what is being done, `fit: step 3` say, and adds up in
+    `seconds` how long each kind of it takes.
+    """
     doing, began = "", time.perf_counter()
 
     def note(next_kind: str) -> None:

@@ -239,7 +239,8 @@ def baseline(
         program.unlink(missing_ok=True)
     told = {key: value for key, value in result.items() if key != "candidates"}
     told |= {"retries": client.usage.retries, "program": str(program) if search.chosen else None}
-    tried = [{key: value for key, value in row.items() if key != "program"} for row in result["candidates"]]  # the record has the texts
+    # The record has the texts.
+    tried = [{key: value for key, value in row.items() if key != "program"} for row in result["candidates"]]
     show({**told, "candidates": tried}, as_json, _tree(tried, result["chosen"]), fields_table(told))
 
 

@@ -1,4 +1,6 @@
-"""`vpw run`, `vpw probe` and `vpw induce`: from experiments and traces to a program, and the whole job up to planning with it."""
+"""`vpw run`, `vpw probe` and `vpw induce`: from experiments and traces to a program,
+and the whole job up to planning with it.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,8 @@ def run(
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
-    """Collect episodes, find the program, write it down, plan with it, film that and report; in any world that is no domain, look first.
+    """Collect episodes, find the program, write it down, plan with it, film that and report;
+    in any world that is no domain, look first.
 
     What an earlier run with the same settings has left in the folder is kept.
 
@@ -259,7 +262,8 @@ def induce(
     thorough: Thorough = False,
     as_json: AsJson = False,
 ) -> None:
-    """Induce a program: of a domain by probes of its scene, of any other world or log by a search that knows nothing of it.
+    """Induce a program: of a domain by probes of its scene, of any other world or log by
+    a search that knows nothing of it.
 
     A search that finds no law still writes its best program, says so in its first lines, and ends with exit status 3.
 

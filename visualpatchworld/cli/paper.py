@@ -151,7 +151,8 @@ def report(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write one HTML file that shows everything: it loads nothing, so that it opens from disk and can be sent to someone.
+    """Write one HTML file that shows everything: it loads nothing, so that it opens
+    from disk and can be sent to someone.
 
     A run's program is code: it is shown, and predicts nowhere but in the sandbox. Nothing outside DIR is read.
 

@@ -1,4 +1,6 @@
-"""`vpw scene`, `vpw audit` and `vpw export`: moments as scene graphs, along any path, and how well pictures are read."""
+"""`vpw scene`, `vpw audit` and `vpw export`: moments as scene graphs, along any path,
+and how well pictures are read.
+"""
 
 from __future__ import annotations
 

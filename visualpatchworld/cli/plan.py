@@ -1,4 +1,6 @@
-"""`vpw plan` and `vpw acquire`: act with a program, measure how often that succeeds, and refit it to what it did not foresee."""
+"""`vpw plan` and `vpw acquire`: act with a program, measure how often that succeeds,
+and refit it to what it did not foresee.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ from visualpatchworld.domain import DEFAULT, find_domains
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.paper.cell import Observe
 
-# Episodes that tasks are drawn from when no file is given; a seed that nobody is likely to have collected training episodes with.
+# Episodes that tasks are drawn from when no file is given;
+# a seed that nobody is likely to have collected training episodes with.
 TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
 
 
@@ -99,7 +102,8 @@ def plan(
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
-    """Plan from starts to goals of episodes that were not fitted to, or for a world's reward; acting is always in the true world.
+    """Plan from starts to goals of episodes that were not fitted to, or for a world's reward;
+    acting is always in the true world.
 
     A program is code with all your rights. Give --sandbox for one that you have not read.
 

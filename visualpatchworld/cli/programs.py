@@ -132,9 +132,11 @@ def record(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Record true and imagined motion, errors, constants and the program's text, for any world that has a program; or film an episode.
+    """Record true and imagined motion, errors, constants and the program's text, for any world that has a program;
+    or film an episode.
 
-    The film shows an episode planned for the reward that the program defines, or one of varied actions where it defines none.
+    The film shows an episode planned for the reward that the program defines,
+    or one of varied actions where it defines none.
 
     Example: vpw record runs/pendulum --rerun pendulum.rrd
 
@@ -192,9 +194,11 @@ def live(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Open a page on this machine: turn a program's constants, watch imagined and true motion, drag goals, plan. Ctrl-C closes it.
+    """Open a page on this machine: turn a program's constants, watch imagined and true motion, drag goals,
+    plan. Ctrl-C closes it.
 
-    The page is served to this machine alone, and takes nothing but numbers within bounds. Edits are saved as a new program.
+    The page is served to this machine alone, and takes nothing but numbers within bounds.
+    Edits are saved as a new program.
 
     Example: vpw live runs/DOMAIN
     """

@@ -1,4 +1,6 @@
-"""`vpw domains`, `vpw look` and `vpw collect`: which worlds come along, what their fields are, and episodes in a trace file."""
+"""`vpw domains`, `vpw look` and `vpw collect`:
+which worlds come along, what their fields are, and episodes in a trace file.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def look(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Read a world's fields: angles, velocities, time step and integrator, what is derived, constant or noise; with the evidence.
+    """Read a world's fields: angles, velocities, time step and integrator, what is derived, constant or noise;
+    with the evidence.
 
     Example: vpw look DOMAIN
     """

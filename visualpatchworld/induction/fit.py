@@ -139,9 +139,11 @@ def _draw(model: Model, loss: Loss, search: FitStages, warm_starts: Sequence[Val
     warm = [(warm_start, options) for warm_start in warm_starts for options in model.option_sets if model.agrees(options, warm_start)]
     cold = [({}, options) for options in model.option_sets if search.draw_every_option or not warm_starts]
     cold += [({}, options) for _, options in warm if ({}, options) not in cold]
+    draws_cold = search.draws_beside if warm_starts else search.draws
     trials = []
-    for warm_start, options in cold + warm:
-        places = rng.uniform(size=(search.draws_beside if warm_starts and not warm_start else search.draws, len(model.free)))
+    for warm_start, options in (cold if draws_cold else []) + warm:
+        known = bool(warm_start) and set(model.free) <= set(warm_start)
+        places = rng.uniform(size=(1 if known else search.draws if warm_start else draws_cold, len(model.free)))
         for i, (name, constant) in enumerate(model.free.items()):
             if name in warm_start:
                 places[:, i] = place_of(constant, warm_start[name])

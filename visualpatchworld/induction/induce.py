@@ -16,7 +16,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.blackbox import BlackBox, black_box, pixel_box
 from visualpatchworld.induction.fit import Fit, fit
-from visualpatchworld.induction.loss import search_over
+from visualpatchworld.induction.loss import polish_over, search_over
 from visualpatchworld.induction.select import Evidence, select
 from visualpatchworld.induction.windows import (
     ErrorTable,
@@ -92,8 +92,9 @@ def induce(
         evidence = choose_form(domain, box, rng, thorough=thorough, reading_errors=reading_errors, progress=progress)
         form = evidence.winner.sketch
         warm_starts = [evidence.winner.fit.values] if evidence.winner.fit else []
+        settled = evidence.winner.explained == len(evidence.probes) > 0 and not reading_errors
     else:
-        evidence, form, warm_starts = None, domain.family(box.look().objects).named(sketch), []
+        settled, evidence, form, warm_starts = False, None, domain.family(box.look().objects).named(sketch), []
 
     train, validation = split_trajectories(recordings, VALIDATION_SHARE, rng)
     # Experiments go where episodes do not: to the edge of a grip, say, which decides constants that nothing else does. They are taken from
@@ -108,7 +109,7 @@ def induce(
         cut_windows(validation, length, NUM_WINDOWS, rng),
         domain.scene.state_space,
         rng,
-        search_over(domain.horizon, draw_every_option=not warm_starts),
+        polish_over(domain.horizon) if settled else search_over(domain.horizon, draw_every_option=not warm_starts),
         warm_starts,
         lambda stage: progress(f"fit: {stage}"),
         noisy=bool(reading_errors),

@@ -71,6 +71,11 @@ def retry_over(horizon: int) -> FitStages:
     return replace(quick_search_over(horizon), every_option=(), draws=256, draw_every_option=False)
 
 
+def polish_over(horizon: int) -> FitStages:
+    """A search from constants that explain every experiment: no other options, and only descents over longer rollouts."""
+    return replace(search_over(horizon, draw_every_option=False), first=(), every_option=(), draws_beside=0, exact=False)
+
+
 def search_over(horizon: int, *, draw_every_option: bool = True) -> FitStages:
     """A search that ends with rollouts of this horizon."""
     middle = max(1, round(horizon**0.5))

@@ -1,4 +1,6 @@
-"""What a page draws: a scene as shapes that move, and a session as JSON, what stays the same once and what a wish changed each time."""
+"""What a page draws: a scene as shapes that move, and a session as JSON,
+what stays the same once and what a wish changed each time.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ class Drawing:
     def places(self, states: Float[np.ndarray, "T S"], objects: Sequence[int]) -> Float[np.ndarray, "T N 5"]:
         """x, y, z, angle and opening of these objects at each moment.
 
-        A link without a place of its own begins where the object listed before it ends, and its angle counts from that one's.
+        A link without a place of its own begins where the object listed before it ends,
+        and its angle counts from that one's.
         """
         found = np.stack([self._place(states, i) for i in range(len(self.objects))], axis=1)
         for i, item in enumerate(self.objects):
@@ -213,7 +216,9 @@ def said_text(sentence: str, serial: int = 0) -> str:
 
 
 def listing(session: Session) -> list[dict[str, Any]]:
-    """The program's lines, coloured; the value of a dial stands in an element of its own, so that a page can change it."""
+    """The program's lines, coloured; the value of a dial stands in an element of its own,
+    so that a page can change it.
+    """
     dials = {dial.line: i for i, dial in enumerate(session.dials)}
     rows = []
     coloured = highlight(session.imagination.program.text, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))

@@ -20,7 +20,8 @@ from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
-Aim = Literal["task", "goal", "reward"]  # a domain's own cost of a goal, the distance from chosen values, or the program's reward
+# A domain's own cost of a goal, the distance from chosen values, or the program's reward.
+Aim = Literal["task", "goal", "reward"]
 SAMPLES, ROUNDS, ELITES = 256, 12, 24
 
 
@@ -33,7 +34,9 @@ class Motion(NamedTuple):
 
 @dataclass(frozen=True)
 class Imagination:
-    """A program that can be asked what follows from an observation and actions, and which actions serve an aim, under any constants."""
+    """A program that can be asked what follows from an observation and actions, and which actions serve an aim,
+    under any constants.
+    """
 
     program: Program
     dials: tuple[Dial, ...]

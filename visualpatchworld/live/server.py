@@ -1,4 +1,6 @@
-"""The page on this machine alone: a few files over HTTP, wishes and answers over one WebSocket per tab, one thread that does the work."""
+"""The page on this machine alone: a few files over HTTP, wishes and answers over one WebSocket per tab,
+one thread that does the work.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +133,9 @@ class Saving:
 
 
 def serve(session: Session, saving: Saving, port: int, ready: Callable[[str], None] = lambda url: None) -> bool:
-    """Serve a session until Ctrl-C or SIGTERM; `ready` gets the page's address. False where work was still going on in the end."""
+    """Serve a session until Ctrl-C or SIGTERM; `ready` gets the page's address.
+    False where work was still going on in the end.
+    """
     need("live")
     worker = Worker(session, saving)
     # The first plan is compiled while somebody looks around.
@@ -148,7 +152,9 @@ def _warm_up(session: Session) -> None:
 
 
 class Worker:
-    """One thread that makes one session after the other, since a world takes one step at a time. Wishes wait; of those alike the last."""
+    """One thread that makes one session after the other, since a world takes one step at a time. Wishes wait;
+    of those alike the last.
+    """
 
     def __init__(self, session: Session, saving: Saving):
         self.session = session

@@ -1,4 +1,5 @@
-"""A session: a program with its constants as they stand, a stretch of the truth, and what the program imagines of that stretch.
+"""A session: a program with its constants as they stand, a stretch of the truth,
+and what the program imagines of that stretch.
 
 A session is a value. What a person does makes the next one of it; only the true world inside is acted in.
 """
@@ -82,7 +83,9 @@ class Session:
 
     @property
     def errors(self) -> Float[np.ndarray, "h+1 O"]:
-        """How far the imagined motion is from the true one, the short way round for angles, as long as there is a true one."""
+        """How far the imagined motion is from the true one, the short way round for angles,
+        as long as there is a true one.
+        """
         off = self.motion.observations[: len(self.true)] - self.true
         for i, period in enumerate(self.periods):
             if period is not None:
@@ -91,7 +94,9 @@ class Session:
 
     @property
     def aim(self) -> Aim | None:
-        """What a plan would serve: a goal where one is set, else the reward of the program; None where there is neither."""
+        """What a plan would serve: a goal where one is set, else the reward of the program;
+        None where there is neither.
+        """
         if self.goal.chosen.any():
             return "task" if self.imagination.cost is not None else "goal"
         return "reward" if self.imagination.has_reward else None
@@ -125,7 +130,9 @@ def looking(session: Session, horizon: int) -> Session:
 
 
 def shown_from(session: Session, start: int) -> Session:
-    """The session with the stretch that begins at this step of the episode, as far as that goes on; at its end the next one begins."""
+    """The session with the stretch that begins at this step of the episode, as far as that goes on;
+    at its end the next one begins.
+    """
     session.truth.reach(start + session.horizon)
     seen = session.truth.seen
     if start >= len(seen) and start > 0:
@@ -170,7 +177,8 @@ def aimless(session: Session) -> Session:
 
 
 def planned(session: Session, step: int) -> Session:
-    """The session in which actions for the aim were searched for with the program as it stands, and then done in the true world.
+    """The session in which actions for the aim were searched for with the program as it stands,
+    and then done in the true world.
 
     Where the truth is a log, they are only imagined.
     """
@@ -190,7 +198,9 @@ def planned(session: Session, step: int) -> Session:
 
 
 def search(session: Session) -> Float[np.ndarray, "H A"]:
-    """The best actions found for the aim from the start of the stretch; called once beforehand, it compiles what the next call needs."""
+    """The best actions found for the aim from the start of the stretch;
+    called once beforehand, it compiles what the next call needs.
+    """
     aim: Aim = session.aim or "goal"
     state = imagined(replace(session, actions=session.actions[:0])).motion.state
     weights = session.goal.chosen / session.spread**2
@@ -212,7 +222,9 @@ def lead(session: Session) -> Trajectory:
 
 
 def saved(session: Session, folder: Path, stem: str) -> Path:
-    """Write the program as it stands beside the one that it came from, under a name that is free; its header says what was changed."""
+    """Write the program as it stands beside the one that it came from, under a name that is free;
+    its header says what was changed.
+    """
     changes = [f"{dial.name} {dial.written(dial.value)!r} -> {dial.written(value)!r}" for dial, value in session.changed]
     if not changes:
         raise CannotAim("No constant was changed, so there is nothing new to save.")

@@ -15,14 +15,17 @@ from visualpatchworld.errors import BadState
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace, NoPower, World
 
-Act = Callable[[], np.ndarray | None]  # the next action of whoever acts when nobody plans; None when the episode is over
+# The next action of whoever acts when nobody plans; None when the episode is over.
+Act = Callable[[], np.ndarray | None]
 HOLD_STEPS = 5  # of a random action, so that something comes of it
 NUDGE = 0.1  # of the spread of each number of a place
 STRANGE_STEPS = 10  # at random, where a world cannot be put elsewhere
 
 
 class Truth(ABC):
-    """An episode as far as it has been seen, which can be gone on with and, where the world runs, taken back and gone on otherwise."""
+    """An episode as far as it has been seen, which can be gone on with and, where the world runs,
+    taken back and gone on otherwise.
+    """
 
     name: str
     field_names: tuple[str, ...]
@@ -118,7 +121,9 @@ class RunningTruth(Truth):
         return len(self._actions)
 
     def _places(self, step: int, rng: np.random.Generator) -> list[np.ndarray]:
-        """Places that the episode came through and that others begin at, to see how far each of their numbers spreads."""
+        """Places that the episode came through and that others begin at, to see how
+        far each of their numbers spreads.
+        """
         here = self._moments[step].snapshot
         places = []
         for moment in self._moments[:step:5]:

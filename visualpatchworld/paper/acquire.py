@@ -1,4 +1,6 @@
-"""Acquisition, the optional stage: act with a program, gather what it foresaw wrongly, refit it, and keep the better of the two."""
+"""Acquisition, the optional stage: act with a program, gather what it foresaw wrongly, refit it,
+and keep the better of the two.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +130,9 @@ def practice(
 
 
 def surprising(domain: Domain, program: Program, attempts: Sequence[Attempt]) -> list[Trajectory]:
-    """The attempts in which a step came out otherwise than foreseen, by more than the domain's tolerance for one step."""
+    """The attempts in which a step came out otherwise than foreseen, by more than
+    the domain's tolerance for one step.
+    """
     found = []
     for attempt in attempts:
         if not len(attempt.actions):

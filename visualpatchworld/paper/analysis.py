@@ -1,4 +1,6 @@
-"""What is measured but is no cell: an analysis with its data, each kind checked when it is read, and the small pictures beside it."""
+"""What is measured but is no cell: an analysis with its data, each kind checked when it is read,
+and the small pictures beside it.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,7 @@ class NamedField(_Data):
     unit: str
 
 
-class Pixels(_Data):
+class PixelsOf(_Data):
     before: Point
     after: Point
     predicted: Point
@@ -129,7 +131,7 @@ class TransitionData(_Data):
     predicted: list[Known]
     action: list[Number]
     error: dict[str, Known]
-    pixels: dict[str, Pixels]
+    pixels: dict[str, PixelsOf]
     program_text: str
 
     @model_validator(mode="after")
@@ -157,7 +159,9 @@ def find_analyses() -> dict[str, str]:
 
 
 def check_data(kind: str, data: Any, pictures: list[str]) -> None:
-    """Raise a `ValueError` unless this is what such an analysis holds; a kind that is not known here is nobody's surprise."""
+    """Raise a `ValueError` unless this is what such an analysis holds;
+    a kind that is not known here is nobody's surprise.
+    """
     if kind in KINDS:
         KINDS[kind].model_validate(data)
     shown = data.get("looks", {}) if kind == "audit" else pictures

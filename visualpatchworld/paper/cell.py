@@ -39,7 +39,8 @@ Observe = Literal["oracle", "tool"]
 Score = Literal["induced", "hybrid", "sparing", "simulator", "none"]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Vector = tuple[float | None, ...]  # None where a number was not finite
-NO_PROGRAM = "none"  # in place of a fingerprint, where a method wrote no program that loads; its outcomes count as failures
+# In place of a fingerprint, where a method wrote no program that loads; its outcomes count as failures.
+NO_PROGRAM = "none"
 
 
 class BadResults(VpwError):
@@ -48,7 +49,9 @@ class BadResults(VpwError):
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """What is measured, down to the program and the tasks; it names the file, so that results of unequal cells never mix."""
+    """What is measured, down to the program and the tasks;
+    it names the file, so that results of unequal cells never mix.
+    """
 
     domain: str
     method: str  # whose program, or `zero` and `random` for the floors
@@ -98,7 +101,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultLine:
     """A line of a results file: one outcome with all that it was measured under."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -136,7 +139,7 @@ class CellFile:
 
     def add(self, outcome: Outcome) -> None:
         """Write an outcome down; where its line does not fit, nothing is left of it."""
-        line = memoryview(to_json(asdict(Row(self._cell, self._versions, outcome))).encode() + b"\n")
+        line = memoryview(to_json(asdict(ResultLine(self._cell, self._versions, outcome))).encode() + b"\n")
         size = os.fstat(self._descriptor).st_size
         try:
             while line:  # a full disk may take a part of it
@@ -161,9 +164,11 @@ def _cannot_write(path: Path, error: OSError) -> CannotWrite:
     return CannotWrite(f"Could not write results to '{path}' ({error.strerror}).")
 
 
-def read_rows(path: Path) -> list[Row]:
-    """The lines of one results file, all of one cell and each of another task; a last line that was never finished does not count."""
-    rows: list[Row] = []
+def read_rows(path: Path) -> list[ResultLine]:
+    """The lines of one results file, all of one cell and each of another task;
+    a last line that was never finished does not count.
+    """
+    rows: list[ResultLine] = []
     seen: dict[int, int] = {}
     for number, line in enumerate(read_bytes(path, "results file", BadResults).split(b"\n")[:-1], start=1):
         try:
@@ -182,8 +187,8 @@ def read_rows(path: Path) -> list[Row]:
 
 
 @cache
-def _row_reader() -> TypeAdapter[Row]:
-    return TypeAdapter(Row)
+def _row_reader() -> TypeAdapter[ResultLine]:
+    return TypeAdapter(ResultLine)
 
 
 def _damaged(path: Path, number: int, reason: str) -> BadResults:

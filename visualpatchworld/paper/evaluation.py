@@ -1,4 +1,6 @@
-"""One evaluation: what an agent sees and scores with, attempts at every task, floors beside them, and the report of it all."""
+"""One evaluation: what an agent sees and scores with, attempts at every task, floors beside them,
+and the report of it all.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from jaxtyping import Float
 from visualpatchworld.domain import PAPER, Cost, Domain, Metric
 from visualpatchworld.errors import VpwError
 from visualpatchworld.paper.cell import NO_PROGRAM, Cell, Observe, Outcome, Score, open_cell, versions
-from visualpatchworld.paper.task import Goals, Row, Summary, draw_far_tasks, draw_tasks, hash_tasks, summarize
+from visualpatchworld.paper.task import EpisodeStep, Goals, Summary, draw_far_tasks, draw_tasks, hash_tasks, summarize
 from visualpatchworld.plan.control import Attempt, Observer, Oracle, Pixels, Task, control, follow
 from visualpatchworld.plan.planner import Planner, Scorer
 from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, SparingScorer
@@ -36,7 +38,9 @@ def evaluate(
     *,
     brief: bool = False,
 ) -> Iterator[Outcome]:
-    """The outcome of each task, from the cell's file or computed now; an agent is only made when something is missing."""
+    """The outcome of each task, from the cell's file or computed now;
+    an agent is only made when something is missing.
+    """
     with open_cell(folder, cell, versions()) as file:
         missing = [task for task in tasks if task.number not in file.outcomes]
         yield from (file.outcomes[task.number] for task in tasks if task.number in file.outcomes)
@@ -66,7 +70,9 @@ def random_actions(meets: Metric, budget: int, seed: int) -> Agent:
 
 
 def without_program(meets: Metric) -> Agent:
-    """What a method achieves that has no program to plan with: it never acts, and fails even where nothing was left to do."""
+    """What a method achieves that has no program to plan with:
+    it never acts, and fails even where nothing was left to do.
+    """
 
     def attempt(task: Task, world: Simulator) -> Attempt:
         state = world.get_state()
@@ -159,10 +165,12 @@ class EvalConfig:
     offset: int
     seed: int
     metric: str
-    scorer: Scorer | None = None  # of a program that must not run in this process; otherwise the program is compiled here
+    # Of a program that must not run in this process; otherwise the program is compiled here.
+    scorer: Scorer | None = None
     written_by: str = ""  # model and budget, where a language model was to write the program
     planner_name: str = PAPER
-    horizon: int | None = None  # steps that the planner foresees and executes at a time, where that is not its own business
+    # Steps that the planner foresees and executes at a time, where that is not its own business.
+    horizon: int | None = None
     goals: Goals = field(default=Goals())
     steps_allowed: int | None = None  # where that is not what the protocol allows
     brief: bool = False  # the ways of attempts are not kept: of long ones there are too many
@@ -205,8 +213,10 @@ class EvalConfig:
         return tuple(replace(task, goal=self.goals.masked(task.goal, space)) for task in tasks)
 
     @property
-    def _given(self) -> Row | None:
-        """The goal that a person gave, as an episode of one moment; whatever does not matter there is as in the first test episode."""
+    def _given(self) -> EpisodeStep | None:
+        """The goal that a person gave, as an episode of one moment;
+        whatever does not matter there is as in the first test episode.
+        """
         if self.goals.given is None:
             return None
         goal = np.array(self.goals.given)
@@ -214,7 +224,7 @@ class EvalConfig:
         world = self.make_world()
         world.reset(seed=0)
         world.set_state(whole)
-        return Row(
+        return EpisodeStep(
             Episode(
                 index=-1, observations=goal[None], engine_states=world.get_engine_state()[None], actions=np.zeros((0, world.action_dim))
             ),
@@ -229,7 +239,9 @@ class EvalConfig:
 
     @property
     def fingerprint(self) -> str:
-        """Of the program that scores; the engine alone has none, and a method that should have one may have come away without."""
+        """Of the program that scores; the engine alone has none, and a method that should
+        have one may have come away without.
+        """
         if self.program is None:
             return "" if self.score == "simulator" else NO_PROGRAM
         return self.program.hash

@@ -1,4 +1,6 @@
-"""Cells as commands of their own: run by processes of this machine, or by workers of a Dask cluster that share the folder of results."""
+"""Cells as commands of their own: run by processes of this machine, or by workers of a Dask
+cluster that share the folder of results.
+"""
 
 from __future__ import annotations
 

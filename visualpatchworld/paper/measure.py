@@ -1,4 +1,6 @@
-"""What is measured: what a program predicts, ours in this process and a model's in the sandbox, and what the tool path sees in pictures."""
+"""What is measured: what a program predicts, ours in this process and a model's in the sandbox,
+and what the tool path sees in pictures.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ NUM_WINDOWS = 1000
 
 
 def measure_rollout(measurand: Measurand) -> Measured:
-    """Mean, median and 90th percentile of every quantity after 1 to 25 steps; a rollout that is not finite counts as infinitely far off."""
+    """Mean, median and 90th percentile of every quantity after 1 to 25 steps;
+    a rollout that is not finite counts as infinitely far off.
+    """
     recordings = measurand.recordings
     if max(len(recording.actions) for recording in recordings) < HORIZON:
         raise VpwError(f"No test episode of '{measurand.source}' has {HORIZON} steps; give --traces FILE.h5 with longer ones.")
@@ -96,7 +100,8 @@ def measure_rollout(measurand: Measurand) -> Measured:
 def measure_motion(measurand: Measurand) -> Measured:
     """For every quantity, one-step displacements in the test episode in which it moves most.
 
-    What moves only when touched moves most where it is touched most, so this is a contact episode where there is contact at all.
+    What moves only when touched moves most where it is touched most, so this is a contact
+    episode where there is contact at all.
     """
     with foresight(measurand) as foresee:
         return Measured(
@@ -154,7 +159,9 @@ def measure_transition(measurand: Measurand) -> Measured:
 
 
 def _liveliest(measurand: Measurand, episode: Episode) -> int:
-    """The step in which things move most, each measured by how much it moves on average: what seldom moves counts when it does."""
+    """The step in which things move most, each measured by how much it moves on average:
+    what seldom moves counts when it does.
+    """
     moves = [quantity(episode.observations[1:], episode.observations[:-1]) for quantity in measurand.domain.error_metrics.values()]
     return int(np.argmax(sum(move / max(float(move.mean()), np.finfo(float).tiny) for move in moves)))
 
@@ -169,7 +176,9 @@ Grid = Float[np.ndarray, "K H A"]
 
 
 def measure_smoothness(measurand: Measurand) -> Measured:
-    """Costs over a grid of actions, each held for a whole plan, from the task start whose engine landscape has the steepest step."""
+    """Costs over a grid of actions, each held for a whole plan, from the task start whose
+    engine landscape has the steepest step.
+    """
     domain = measurand.domain
     axes, horizon = min(MOST_AXES, domain.layout.action.width), domain.planner.horizon
     world = domain.simulator(measurand.constants)
@@ -199,8 +208,9 @@ def measure_smoothness(measurand: Measurand) -> Measured:
 def compare(program: np.ndarray, engine: np.ndarray) -> dict[str, float | None]:
     """How well one landscape stands for another; all costs are taken in units of the engine's range.
 
-    `agreement` is the share of neighbours whose order is the same in both, `gap` the mean distance of costs, `engine_step` and
-    `program_step` the largest difference of neighbours, `regret` what the engine says that the program's best action lacks of the best.
+    `agreement` is the share of neighbours whose order is the same in both, `gap` the mean distance of costs,
+    `engine_step` and `program_step` the largest difference of neighbours,
+    `regret` what the engine says that the program's best action lacks of the best.
     """
     low, size = float(engine.min()), float(np.ptp(engine)) or 1.0
     engine, program = (engine - low) / size, np.where(np.isfinite(program), (program - low) / size, np.inf)
@@ -229,7 +239,9 @@ def _grid(side: int, axes: int, horizon: int, action_dim: int) -> Grid:
 
 
 def _roughest(measurand: Measurand, world: Simulator, grid: Grid) -> Task:
-    """Of the main benchmark's tasks, those that begin beside something fixed if there are any: the one with the steepest step."""
+    """Of the main benchmark's tasks, those that begin beside something fixed if there are any:
+    the one with the steepest step.
+    """
     places = sum(max(episode.num_rows - OFFSET, 0) for episode in measurand.held_out)
     tasks = draw_tasks(measurand.held_out, count=max(1, min(NUM_TASKS, places)), offset=OFFSET, seed=MAIN_SEED)
     near = [task for task in tasks if _beside(measurand, task)] or tasks
@@ -255,7 +267,9 @@ NUM_PICTURES = 3
 
 
 def measure_audit(measurand: Measurand) -> Measured:
-    """Precision, recall and errors as `vpw audit` measures them; outlines of both graphs, in pixels, for a few moments."""
+    """Precision, recall and errors as `vpw audit` measures them;
+    outlines of both graphs, in pixels, for a few moments.
+    """
     if measurand.episodes_seed == SEED:
         raise VpwError(
             f"The episodes of '{measurand.source}' have the seed {SEED}, as those that the calibration was fitted to; give others."
@@ -275,7 +289,9 @@ def measure_audit(measurand: Measurand) -> Measured:
 
 
 def _moments(measurand: Measurand) -> Iterator[Moment]:
-    """Moments spread evenly over the test episodes, with the frames before each; drawn anew where the file has no pictures."""
+    """Moments spread evenly over the test episodes, with the frames before each;
+    drawn anew where the file has no pictures.
+    """
     world = measurand.domain.simulator(measurand.constants)
     places = [(episode, step) for episode in measurand.held_out for step in range(episode.num_rows)]
     for i in np.linspace(0, len(places) - 1, min(measurand.frames, len(places))).astype(int):

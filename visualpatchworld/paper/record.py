@@ -94,7 +94,8 @@ class InductionRecord(_Record):
     undetermined: tuple[str, ...]
     candidates: tuple[CandidateRecord, ...]  # best first; none where the form was named, not chosen
     unexplained_probes: tuple[str, ...]
-    probe_tolerances: dict[str, float] = {}  # quantity -> largest error that explains; more than the domain's where states are read
+    # Quantity -> largest error that explains; more than the domain's where states are read.
+    probe_tolerances: dict[str, float] = {}
     rollout_error: dict[str, dict[int, ErrorRecord]]
     program_hash: str
     seconds: float = Field(ge=0)
@@ -147,7 +148,9 @@ def read_search(folder: Path) -> SearchRecord | None:
 
 
 def read_written(path: Path) -> tuple[Program | None, str]:
-    """A model's program, None where its search ended without one, and who wrote it: nobody known unless a record has that very text."""
+    """A model's program, None where its search ended without one, and who wrote it:
+    nobody known unless a record has that very text.
+    """
     from visualpatchworld.program.program import Program, read_program
 
     record = read_search(path.parent)

@@ -100,7 +100,9 @@ class Place:
 
 
 def places(results: Results, names: Sequence[str]) -> list[Place]:
-    """The named domains in that order, then others that were measured; one place per source, tasks of a domain's own collection first."""
+    """The named domains in that order, then others that were measured;
+    one place per source, tasks of a domain's own collection first.
+    """
     others = sorted({result.cell.domain for result in results.results} - set(names))
     found = []
     for name in (*names, *others):

@@ -44,7 +44,9 @@ class MethodProgram:
 
 
 def find_programs(programs: Path, domain: str, source: str) -> list[MethodProgram]:
-    """Programs by the names of their folders, ours first: SOURCE, SOURCE-SKETCH, and METHOD-DOMAIN, which a language model wrote."""
+    """Programs by the names of their folders, ours first:
+    SOURCE, SOURCE-SKETCH, and METHOD-DOMAIN, which a language model wrote.
+    """
     found = []
     for path in sorted(programs.glob(f"*/{PROGRAM}")):
         folder = path.parent.name
@@ -79,7 +81,9 @@ def _plainly(source: Source) -> tuple[tuple[str, ...], ...]:
 
 
 def _with_simpler_forms(source: Source) -> tuple[Source, ...]:
-    """The source and, with each extra sketch of its domain, a program of that form; nothing where there is no such sketch."""
+    """The source and, with each extra sketch of its domain, a program of that form;
+    nothing where there is no such sketch.
+    """
     names = [sketch.name for sketch in load_domain(source.domain).family().extra]
     folder = source.program.parent
     simpler = [replace(source, program=folder.with_name(f"{folder.name}-{name}") / source.program.name, sketch=name) for name in names]
@@ -124,7 +128,8 @@ class Suite:
     tasks: int = TASKS
     conditions: tuple[tuple[Observe, Score], ...] = CONDITIONS
     sources: Callable[[Source], tuple[Source, ...]] = _itself  # what is measured of a source
-    options: Callable[[Source], tuple[tuple[str, ...], ...]] = _plainly  # how often and with which options it is planned
+    # How often and with which options it is planned.
+    options: Callable[[Source], tuple[tuple[str, ...], ...]] = _plainly
     parts: tuple[Suite, ...] = ()  # where it is made of others
 
     @property

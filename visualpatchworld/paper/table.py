@@ -66,7 +66,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Section:
-    """Rows under a title of their own; a section is measured or quoted, never both, unless its columns say which is which."""
+    """Rows under a title of their own; a section is measured or quoted, never both,
+    unless its columns say which is which.
+    """
 
     title: str
     rows: tuple[tuple[Entry, ...], ...]
@@ -194,7 +196,9 @@ def as_latex(table: Table, width: int = 80) -> str:
 
 
 def as_html(table: Table, width: int = 80) -> str:
-    """A piece of a page: quoted figures have a class of their own and their rows say so, and no text is taken for markup."""
+    """A piece of a page: quoted figures have a class of their own and their rows say so,
+    and no text is taken for markup.
+    """
 
     def cell(item: Entry, column: Column) -> str:
         kind = f"{'words' if column.words else 'num'}{' quoted' * item.quoted}"

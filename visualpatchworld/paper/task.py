@@ -18,6 +18,7 @@ from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.files import from_json, read_text
 from visualpatchworld.paper.cell import Outcome
 from visualpatchworld.plan.control import Task
+from visualpatchworld.plan.goal_state import BadGoal
 from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.scene.picture import read_picture
 from visualpatchworld.scene.state import StateSpace
@@ -25,10 +26,6 @@ from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Episode
 
 GoalsOf = Literal["same-episode", "other-episode", "moving", "given"]
-
-
-class BadGoal(VpwError):
-    """A goal that cannot be read, or that no state of the world has."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,8 @@ class Goals:
     of: GoalsOf = "same-episode"
     tolerance: float = 1.0  # on the success radius
     fields: tuple[str, ...] = ()  # objects or fields that count; all of them when none is named
-    given: tuple[float, ...] | None = None  # the goal where it is the same for all tasks; what is not a number does not matter
+    # The goal where it is the same for all tasks; what is not a number does not matter.
+    given: tuple[float, ...] | None = None
 
     def __post_init__(self):
         if self.of not in get_args(GoalsOf):
@@ -79,7 +77,9 @@ def counted(space: StateSpace, fields: Sequence[str]) -> np.ndarray:
 
 
 def read_goal(path: Path, domain: Domain, constants: Constants) -> tuple[float, ...]:
-    """The goal in a file: a picture, which the tool path reads, or JSON with the numbers of some or all fields by name."""
+    """The goal in a file: a picture, which the tool path reads, or JSON with the
+    numbers of some or all fields by name.
+    """
     space = domain.scene.state_space
     if path.suffix.lower() in (".png", ".jpg", ".jpeg"):
         return tuple(extractor(domain, constants).observe([read_picture(path)]).tolist())
@@ -115,7 +115,9 @@ class TooFewTasks(VpwError):
 
 
 def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: int) -> tuple[Task, ...]:
-    """`count` tasks whose goals lie `offset` steps after their starts, drawn without replacement and sorted by place."""
+    """`count` tasks whose goals lie `offset` steps after their starts, drawn
+    without replacement and sorted by place.
+    """
     places = [(episode, t) for episode in episodes for t in range(episode.num_rows - offset)]
     if len(places) < count:
         raise TooFewTasks(
@@ -123,21 +125,22 @@ def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: in
             "ask for fewer, or for a smaller --offset."
         )
     chosen = np.sort(np.random.default_rng(seed).choice(len(places), count, replace=False))
-    return tuple(_task(number, *places[i], goal=Row(places[i][0], places[i][1] + offset)) for number, i in enumerate(chosen))
+    return tuple(_task(number, *places[i], goal=EpisodeStep(places[i][0], places[i][1] + offset)) for number, i in enumerate(chosen))
 
 
 MOST_DRAWS = 1000  # for one task, before it is believed that there is none
 
 
 def draw_far_tasks(
-    episodes: Sequence[Episode], *, count: int, seed: int, met: Metric, given: Row | None = None, moves: bool = False
+    episodes: Sequence[Episode], *, count: int, seed: int, met: Metric, given: EpisodeStep | None = None, moves: bool = False
 ) -> tuple[Task, ...]:
-    """`count` tasks whose goals are rows of other episodes than their starts, or one given row; none is solved at its start.
+    """`count` tasks whose goals are rows of other episodes than their starts, or one given row;
+    none is solved at its start.
 
     A goal that moves goes on as its episode does.
     """
     rng = np.random.default_rng(seed)
-    rows = [Row(episode, step) for episode in episodes for step in range(episode.num_rows)]
+    rows = [EpisodeStep(episode, step) for episode in episodes for step in range(episode.num_rows)]
     tasks: list[Task] = []
     for _ in range(MOST_DRAWS * count):
         start, goal = rows[rng.integers(len(rows))], given or rows[rng.integers(len(rows))]
@@ -149,7 +152,7 @@ def draw_far_tasks(
     raise TooFewTasks("The episodes hold no start that is of another episode than its goal and does not meet it already.")
 
 
-class Row(NamedTuple):
+class EpisodeStep(NamedTuple):
     """A moment of an episode."""
 
     episode: Episode
@@ -160,7 +163,7 @@ class Row(NamedTuple):
         return self.episode.observations[self.step]
 
 
-def _task(number: int, episode: Episode, step: int, *, goal: Row) -> Task:
+def _task(number: int, episode: Episode, step: int, *, goal: EpisodeStep) -> Task:
     earlier = slice(max(0, step - NUM_EARLIER), step)
     return Task(
         number=number,

@@ -12,9 +12,9 @@ from typing import NamedTuple, Self
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from visualpatchworld.plan.planner import Plan, Planner, Scorer, Search, Situation
+from visualpatchworld.plan.planner import Plan, Planner, Scorer, Scores, Search, Situation
 from visualpatchworld.plan.scorer import InducedScorer
 
 ACTION_LIMIT = 1.0
@@ -109,6 +109,20 @@ def refit_all(sampler: Sampler, rounds: Round, actions: Float[Array, "RK N A"], 
     return after._replace(non_finite=rounds.non_finite + (~finite).sum(axis=1))
 
 
+def whole_again(sampler: Sampler, rounds: Round, number: Int[Array, ""] | int) -> Round:
+    """The rounds with nothing known of the best plan where the whole goal begins to count.
+
+    Where to draw stays: what comes after the place where a loose goal was met never mattered, so it is still drawn as widely as at first.
+    """
+    begins = sampler.is_loose & (number == sampler.loose_iterations)
+    return rounds._replace(best_cost=jnp.where(begins, jnp.inf, rounds.best_cost))
+
+
+def least_cost(sampler: Sampler, rounds: Round, number: Int[Array, ""] | int) -> Float[Array, ""]:
+    """What the best plan costs after so many rounds; one for a part of the goal does not count."""
+    return jnp.where(sampler.is_loose & (number <= sampler.loose_iterations), jnp.inf, rounds.best_cost).min()
+
+
 def with_best(earlier: Round, actions: Float[Array, "K N A"], costs: Float[Array, " K"]) -> Round:
     """The round with the cheapest candidate in place of the best so far, if it is cheaper."""
     cheapest = costs.argmin()
@@ -137,6 +151,8 @@ class Sampler(Planner):
     heeds_budget: bool = False  # futures count only as far as steps are left
     fine_iterations: int = 0  # further rounds, in which no action is held: around the best plan of each restart
     fine_std: float = 0.2  # of an action in the first of these
+    moved_at_will: tuple[int, ...] = ()  # numbers of a state that actions bring to their goal whatever the others are
+    loose_iterations: int = 0  # rounds before all others, in which every second restart leaves these numbers out of its goal
 
     def __post_init__(self):
         super().__post_init__()
@@ -146,8 +162,8 @@ class Sampler(Planner):
             raise ValueError(f"hold must divide the horizon of {self.horizon} steps, {self.hold} does not")
         if self.colour < 0 or self.enough < 0 or self.warm_std < 0 or self.fine_iterations < 0:
             raise ValueError("colour, enough, warm_std and fine_iterations must not be negative")
-        if self.fine_std <= 0:
-            raise ValueError("fine_std must be positive")
+        if self.fine_std <= 0 or self.loose_iterations < 0:
+            raise ValueError("fine_std must be positive, and loose_iterations must not be negative")
 
     def looking(self, steps: int) -> Self:
         return replace(self, horizon=steps, replan_every=steps, hold=math.gcd(self.hold, steps))
@@ -155,15 +171,29 @@ class Sampler(Planner):
     def within(self, tolerance: float) -> Self:
         scaled = replace(self, enough=tolerance * self.enough)
         if tolerance >= 1 or self.hold == 1:
-            return scaled
+            return replace(scaled, moved_at_will=())
         # Held actions come near a goal and seldom meet it closely: each moves the world for several steps. The oftener a plan is made, the
-        # better it is refined.
-        return replace(scaled, replan_every=min(self.replan_every, self.hold), fine_iterations=self.fine_iterations or 2 * self.iterations)
+        # better it is refined. What is moved at will keeps a search from leaving its place for something else that is nearly right.
+        return replace(
+            scaled,
+            replan_every=min(self.replan_every, self.hold),
+            fine_iterations=self.fine_iterations or 2 * self.iterations,
+            loose_iterations=self.iterations if self.moved_at_will else 0,
+        )
 
     @property
     def unheld(self) -> Self:
         """The search of the further rounds, in which no action is held."""
-        return replace(self, hold=1, iterations=self.fine_iterations, init_std=self.fine_std, fine_iterations=0)
+        return replace(self, hold=1, iterations=self.fine_iterations, init_std=self.fine_std, fine_iterations=0, loose_iterations=0)
+
+    @property
+    def is_loose(self) -> Bool[np.ndarray, " R"]:
+        """The restarts that first leave something out of their goal: those that do not go on with the plan before."""
+        return (np.arange(self.restarts) % 2 == 1) & (self.loose_iterations > 0)
+
+    def loosened(self, goal: Float[Array, "*H S"]) -> Float[Array, "*H S"]:
+        """The goal without what is moved at will."""
+        return jnp.where(np.isin(np.arange(goal.shape[-1]), self.moved_at_will), jnp.nan, goal)
 
     @property
     @abstractmethod
@@ -191,12 +221,13 @@ class Sampler(Planner):
     def title(self) -> str:
         budget = f"{self.restarts} x " * (self.restarts > 1) + f"{self.samples} x {self.iterations}"
         further = [f"actions held for {self.hold}"] * (self.hold > 1) + ["warm start"] * (self.warm_start and self.hold > 1)
+        further += [f"{self.loose_iterations} rounds before for a part of the goal"] * (self.loose_iterations > 0)
         further += [f"{self.fine_iterations} rounds more with none held"] * (self.fine_iterations > 0)
         return ", ".join([f"{self.kind} {budget}", f"{self.horizon} steps ahead", f"{self.replan_every} executed", *further])
 
     @property
     def rollouts_per_plan(self) -> int:
-        return self.samples * (self.iterations + self.fine_iterations) * self.restarts
+        return self.samples * (self.loose_iterations + self.iterations + self.fine_iterations) * self.restarts
 
     def prepare(self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
         return sampling_search(self, scorer)
@@ -222,16 +253,26 @@ def _compiled_search(sampler: Sampler, scorer: InducedScorer) -> Search:
             return scorer.costs(objective.state, objective.goal, actions, objective.steps_left)
 
         def improved(stage: Sampler, rounds: Round, key: PRNGKeyArray, known: Float[Array, ""] | float = jnp.inf) -> Round:
-            keys = jax.random.split(key, stage.iterations)
+            count = stage.loose_iterations + stage.iterations
+            keys = jax.random.split(key, count)
 
-            def advance(rounds: Round, key: PRNGKeyArray) -> Round:
-                actions = draw_all(stage, rounds, key)
-                return refit_all(stage, rounds, actions, costs(held(stage, actions)))
+            def advance(rounds: Round, number: Int[Array, ""]) -> Round:
+                actions = draw_all(stage, rounds, keys[number])
+                if not stage.loose_iterations:
+                    return refit_all(stage, rounds, actions, costs(held(stage, actions)))
+                loose = stage.is_loose & (number < stage.loose_iterations)
+                goals = jnp.stack([objective.goal, stage.loosened(objective.goal)])
+                both = scorer.costs_for(objective.state, goals, held(stage, actions), objective.steps_left)
+                rounds = whole_again(stage, rounds, number)
+                return refit_all(stage, rounds, actions, jnp.where(jnp.repeat(loose, stage.samples), both[:, 1], both[:, 0]))
 
             if not stage.enough:
-                return jax.lax.scan(lambda rounds, key: (advance(rounds, key), None), rounds, keys)[0]
-            more = lambda carry: (carry[0] < stage.iterations) & (jnp.minimum(carry[1].best_cost.min(), known) >= stage.enough)  # noqa: E731
-            return jax.lax.while_loop(more, lambda carry: (carry[0] + 1, advance(carry[1], keys[carry[0]])), (0, rounds))[1]
+                return jax.lax.scan(lambda rounds, number: (advance(rounds, number), None), rounds, jnp.arange(count))[0]
+
+            def more(carry: tuple[Int[Array, ""], Round]) -> Bool[Array, ""]:
+                return (carry[0] < count) & (jnp.minimum(least_cost(stage, carry[1], carry[0]), known) >= stage.enough)
+
+            return jax.lax.while_loop(more, lambda carry: (carry[0] + 1, advance(carry[1], carry[0])), (jnp.asarray(0), rounds))[1]
 
         if sampler.fine_iterations:
             start_cost = costs(start[None])[0]
@@ -279,18 +320,30 @@ def _stepwise_search(sampler: Sampler, scorer: Scorer) -> Search:
         for number, stage in enumerate(stages):
             if number:
                 rounds, key = fine_rounds(sampler, rounds, begin, start_cost), jax.random.fold_in(key, number)
-            for round_key in jax.random.split(key, stage.sampler.iterations):
-                if min(float(rounds.best_cost.min()), start_cost) < sampler.enough:
+            for turn, round_key in enumerate(jax.random.split(key, stage.sampler.loose_iterations + stage.sampler.iterations)):
+                if min(float(least_cost(stage.sampler, rounds, turn)), start_cost) < sampler.enough:
                     break
                 actions = stage.draw(rounds, round_key)
-                scores = scorer.score(situation, np.asarray(held(stage.sampler, actions)))
-                rounds = stage.refit(rounds, actions, jnp.asarray(scores.costs, jnp.float32))
+                scores = _scores(stage.sampler, scorer, situation, np.asarray(held(stage.sampler, actions)), turn)
+                rounds = stage.refit(whole_again(stage.sampler, rounds, turn), actions, jnp.asarray(scores.costs, jnp.float32))
                 engine_rollouts, non_finite = engine_rollouts + scores.engine_rollouts, non_finite + scores.non_finite
         best = int(rounds.best_cost.argmin())
         plan = np.asarray(held(stages[-1].sampler, rounds.best[best]), np.float64)
         return Plan(plan, float(rounds.best_cost[best]), engine_rollouts, non_finite)
 
     return run
+
+
+def _scores(sampler: Sampler, scorer: Scorer, situation: Situation, actions: Float[np.ndarray, "RK H A"], number: int) -> Scores:
+    """What the candidates of a round cost, those of each restart for its own goal."""
+    loose = np.repeat(sampler.is_loose & (number < sampler.loose_iterations), sampler.samples)
+    if not loose.any():
+        return scorer.score(situation, actions)
+    goal = np.asarray(sampler.loosened(jnp.asarray(situation.goal)), np.float64)
+    whole, part = scorer.score(situation, actions[~loose]), scorer.score(situation._replace(goal=goal), actions[loose])
+    costs = np.empty(len(actions))
+    costs[~loose], costs[loose] = whole.costs, part.costs
+    return Scores(costs, whole.engine_rollouts + part.engine_rollouts, whole.non_finite + part.non_finite)
 
 
 class _Stage:

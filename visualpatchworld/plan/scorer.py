@@ -39,6 +39,23 @@ class InducedScorer(Scorer):
         """Costs of candidates, for JAX to trace into a larger function."""
         return self._batch(actions, state, goal, steps_left)
 
+    def costs_for(
+        self,
+        state: Float[Array, " S"],
+        goals: Float[Array, "G *H S"],
+        actions: Float[Array, "K H A"],
+        steps_left: Int[Array, ""] | None = None,
+    ) -> Float[Array, "K G"]:
+        """Costs of candidates for each of several goals, of the same futures."""
+        return self._batch_for(actions, state, goals, steps_left)
+
+    @cached_property
+    def _batch_for(self) -> Any:
+        def costs(states: Float[Array, "H S"], goals: Float[Array, "G *H S"], steps_left: Int[Array, ""] | None) -> Float[Array, " G"]:
+            return jnp.stack([cost_of(self.cost, states, jnp.broadcast_to(goal, states.shape), steps_left) for goal in goals])
+
+        return batch_costs(self.program, costs)
+
     @cached_property
     def _batch(self) -> Any:
         return batch_costs(self.program, partial(cost_of, self.cost))

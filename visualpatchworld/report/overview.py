@@ -1,4 +1,6 @@
-"""Pages of all results: the tables and figures of the paper beside ours, and every world of which a program was found."""
+"""Pages of all results: the tables and figures of the paper beside ours,
+and every world of which a program was found.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,7 @@ from visualpatchworld.paper.figures.draw import find_figures, make_figure, write
 from visualpatchworld.paper.record import ConstantRecord
 from visualpatchworld.paper.results import NoResults, Results, read_results
 from visualpatchworld.paper.table import as_html
-from visualpatchworld.paper.tables import ABOUT_WORLDS, find_tables, make_table
-from visualpatchworld.paper.tables.parts import read_lines
+from visualpatchworld.paper.tables import ABOUT_WORLDS, find_tables, make_table, read_lines
 from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
 from visualpatchworld.report.page import REPORT, Written, data_url, in_steps, render
@@ -42,7 +43,9 @@ class Item:
 
 
 def write_paper(folder: Path, out: Path | None = None, progress: Callable[[str], None] = lambda _: None) -> Written:
-    """Write the page of the paper's tables and figures from a folder of results; beside that folder when no place is named."""
+    """Write the page of the paper's tables and figures from a folder of results;
+    beside that folder when no place is named.
+    """
     results = _checked(folder)
     if not results.results:
         raise NoResults(f"There are no results in '{folder}'; `vpw bench main --out DIR` computes some, then give --results DIR.")
@@ -54,7 +57,9 @@ def write_paper(folder: Path, out: Path | None = None, progress: Callable[[str],
 
 
 def write_worlds(folder: Path, out: Path | None = None, progress: Callable[[str], None] = lambda _: None) -> Written:
-    """Write the page of every world with a program, and of the tables about them; programs lie beside the folder of results."""
+    """Write the page of every world with a program, and of the tables about them;
+    programs lie beside the folder of results.
+    """
     results = _checked(folder)
     tables = _tables(ABOUT_WORLDS, results, progress)
     if not any(table.content for table in tables):
@@ -97,7 +102,7 @@ class _Line(Record):
 
 
 @dataclass(frozen=True)
-class World:
+class WorldItem:
     """One program of a world with all that was measured of it; where something is not there, `absent` says so."""
 
     id: str
@@ -111,25 +116,25 @@ class World:
     absent: str = ""
 
 
-def _world(results: Results, kind: str, line: Mapping[str, Any]) -> World:
+def _world(results: Results, kind: str, line: Mapping[str, Any]) -> WorldItem:
     name = f"{kind}-{line['name']}-{line.get('seed', 0)}"
     try:
         told = _Line.model_validate({**(line.get("fitted") or {}), **line})
     except ValidationError as error:
         first = error.errors()[0]
         why = f"The line of {line['name']} is damaged ({'.'.join(map(str, first['loc']))}: {first['msg'].lower()})."
-        return World(name, kind, _Line(name=str(line["name"]), ok=False), None, {}, (), (), {}, why)
+        return WorldItem(name, kind, _Line(name=str(line["name"]), ok=False), None, {}, (), (), {}, why)
     if not told.ok or not told.program:
-        return World(name, kind, told, None, {}, (), (), {}, told.failed or f"No program of {told.name} was found.")
+        return WorldItem(name, kind, told, None, {}, (), (), {}, told.failed or f"No program of {told.name} was found.")
     plans = {(plan["name"], plan.get("seed", 0)): plan for plan in read_lines(results, "plans" if kind == "worlds" else f"{kind}_plans")}
     programs = results.folder.parent / "programs"
     try:
         program = Program(read_program(sent(programs, programs / told.program, MOST_BYTES)), Path(told.program))
     except VpwError as error:
-        return World(name, kind, told, None, {}, _figures(line), (), {}, str(error))
+        return WorldItem(name, kind, told, None, {}, _figures(line), (), {}, str(error))
     changed = program.hash != told.program_hash
     plan = plans.get((told.name, told.seed), {})
-    return World(
+    return WorldItem(
         name,
         kind,
         told,

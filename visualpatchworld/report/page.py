@@ -1,4 +1,6 @@
-"""Pages from templates, with small charts: what comes from a file is escaped, and a page loads nothing from anywhere."""
+"""Pages from templates, with small charts: what comes from a file is escaped,
+and a page loads nothing from anywhere.
+"""
 
 from __future__ import annotations
 
@@ -80,14 +82,15 @@ def in_steps(count: int) -> str:
     return "1 step" if count == 1 else f"{count} steps"
 
 
-WIDTH, HEIGHT = 340, 210  # small on purpose: about its own size on a phone and on a screen, so that its words stay readable
+# Small on purpose: about its own size on a phone and on a screen, so that its words stay readable.
+WIDTH, HEIGHT = 340, 210
 LEFT, RIGHT, TOP, BOTTOM = 52, 10, 26, 36
 NUM_TICKS = 4
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """Points joined in order; `look` is the class that says how they are drawn. What is not finite is left out."""
 
     name: str
@@ -101,7 +104,7 @@ class Chart:
 
     title: str
     x_label: str
-    lines: tuple[Line, ...]
+    lines: tuple[Curve, ...]
     band: Sequence[tuple[float, float, float]] = ()  # x, low, high
     logarithmic: bool = False
 

@@ -30,7 +30,7 @@ STEPS = 200  # of an episode of a world that sets itself no limit
 
 
 @dataclass(frozen=True)
-class Truth:
+class Recorded:
     """What happened in a world: its fields, and episodes of them."""
 
     world: str
@@ -38,10 +38,11 @@ class Truth:
     periods: tuple[float | None, ...]  # of fields that come round
     dt: float | None
     episodes: tuple[Trajectory, ...]
-    draw: Callable[[Float[np.ndarray, " O"]], UInt8[np.ndarray, "H W 3"]] | None = None  # the world as it looks in a state
+    # The world as it looks in a state.
+    draw: Callable[[Float[np.ndarray, " O"]], UInt8[np.ndarray, "H W 3"]] | None = None
 
 
-def truth_of(world: str | None, traces: Path | None, *, episodes: int, seed: int, pictures: bool = False) -> Truth:
+def truth_of(world: str | None, traces: Path | None, *, episodes: int, seed: int, pictures: bool = False) -> Recorded:
     """Episodes of a log, or new ones in a world that can be stepped."""
     if world in find_domains():
         return _of_domain(load_domain(str(world)), traces, episodes, seed, pictures)
@@ -56,10 +57,10 @@ def truth_of(world: str | None, traces: Path | None, *, episodes: int, seed: int
         seen = [
             record(opened, opened.reset(seed + i), replay(excitation(opened.action_space, "held", length, rng))) for i in range(episodes)
         ]
-    return Truth(opened.name, opened.field_names, (None,) * len(opened.field_names), opened.dt, tuple(seen))
+    return Recorded(opened.name, opened.field_names, (None,) * len(opened.field_names), opened.dt, tuple(seen))
 
 
-def _of_domain(domain: Domain, traces: Path | None, episodes: int, seed: int, pictures: bool) -> Truth:
+def _of_domain(domain: Domain, traces: Path | None, episodes: int, seed: int, pictures: bool) -> Recorded:
     if traces is None:
         constants, seen = domain.constants, list(collect(domain, domain.constants, episodes=episodes, seed=seed))
     else:
@@ -75,7 +76,7 @@ def _of_domain(domain: Domain, traces: Path | None, episodes: int, seed: int, pi
 
     runs = tuple(Trajectory(episode.observations, episode.actions) for episode in seen)
     periods = tuple(field.period for field in space)
-    return Truth(domain.name, space.names, periods, None, runs, draw if pictures else None)
+    return Recorded(domain.name, space.names, periods, None, runs, draw if pictures else None)
 
 
 def read_for(path: Path, world: str | None) -> Program:
@@ -86,7 +87,7 @@ def read_for(path: Path, world: str | None) -> Program:
     return Program(read_program(path), path)
 
 
-def errors(truth: Truth, seen: Float[np.ndarray, "T O"], foreseen: Float[np.ndarray, "T O"]) -> Float[np.ndarray, "T O"]:
+def errors(truth: Recorded, seen: Float[np.ndarray, "T O"], foreseen: Float[np.ndarray, "T O"]) -> Float[np.ndarray, "T O"]:
     """Imagined minus true, the short way round where a field comes round."""
     off = foreseen - seen
     for i, period in enumerate(truth.periods):
@@ -95,7 +96,7 @@ def errors(truth: Truth, seen: Float[np.ndarray, "T O"], foreseen: Float[np.ndar
     return off
 
 
-def write_recording(path: Path, program: Program, truth: Truth, *, horizon: int, progress: Callable[[str], None]) -> dict[str, float]:
+def write_recording(path: Path, program: Program, truth: Recorded, *, horizon: int, progress: Callable[[str], None]) -> dict[str, float]:
     """Write a recording that `rerun FILE.rrd` opens; the root mean square error of each field comes back."""
     need("rerun")
     import rerun as rr  # pyright: ignore[reportMissingImports]
@@ -136,7 +137,7 @@ def write_recording(path: Path, program: Program, truth: Truth, *, horizon: int,
     return {name: float(value) for name, value in zip(truth.names, total, strict=True)}
 
 
-def _send(stream: Any, truth: Truth, values: Float[np.ndarray, "T N"], paths: Sequence[str]) -> None:
+def _send(stream: Any, truth: Recorded, values: Float[np.ndarray, "T N"], paths: Sequence[str]) -> None:
     """Columns of numbers over the steps, and over seconds where it is known how many a step has."""
     import rerun as rr  # pyright: ignore[reportMissingImports]
 

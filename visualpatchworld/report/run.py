@@ -13,7 +13,7 @@ from visualpatchworld.files import NotRegular, check_inside, from_json
 from visualpatchworld.paper.record import INDUCTION, PROGRAM, BadRecord, InductionRecord, read_induction
 from visualpatchworld.paper.results import NoResults, Results, read_results
 from visualpatchworld.program.program import MOST_BYTES, BadProgram, Program, read_program
-from visualpatchworld.report.sections import Measured, NoRun, measured_with
+from visualpatchworld.report.sections import MeasuredCell, NoRun, measured_with
 from visualpatchworld.simulator import Constants
 from visualpatchworld.trace.episode import Traces
 from visualpatchworld.trace.file import read_traces
@@ -105,8 +105,10 @@ class Run:
         return replace(found, results=tuple(result for result in found.results if result.cell.domain == self.domain.name))
 
     @cached_property
-    def measured(self) -> list[Measured]:
-        """What was measured with the program as it stands, else with whatever program was; `NoResults` where nothing was."""
+    def measured(self) -> list[MeasuredCell]:
+        """What was measured with the program as it stands, else with whatever program was;
+        `NoResults` where nothing was.
+        """
         found = self.measured_as_it_stands or measured_with(self.results.results, None)
         if not found:
             raise NoResults(
@@ -116,7 +118,7 @@ class Run:
         return found
 
     @cached_property
-    def measured_as_it_stands(self) -> list[Measured]:
+    def measured_as_it_stands(self) -> list[MeasuredCell]:
         try:
             return measured_with(self.results.results, self.program.hash)
         except (NoRun, NotSent, BadProgram):

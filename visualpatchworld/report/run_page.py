@@ -157,7 +157,7 @@ LABEL_PX = (48.0, 10.0)  # room that a name takes in the frame
 
 
 @dataclass(frozen=True)
-class Moment:
+class SceneView:
     """A frame, what lies over it, and the graph that says it in words and numbers."""
 
     frame: str  # a data URL
@@ -172,7 +172,7 @@ class Moment:
         return [(item, numbers(item)) for item in ordered]
 
 
-def moment(run: Run) -> Moment:
+def moment(run: Run) -> SceneView:
     """The start of a test episode, or of a world set up anew where no episodes are kept."""
     world = run.domain.simulator(run.constants)
     try:
@@ -184,7 +184,7 @@ def moment(run: Run) -> Moment:
     sighting = _seen(run, world.get_state(), picture)
     moving = [item.name for item in graph.objects if not item.fixed]
     marked = tuple(name for name in moving if name in sighting.outlines)
-    return Moment(as_data_url(picture), _lines(sighting, moving), graph, marked)
+    return SceneView(as_data_url(picture), _lines(sighting, moving), graph, marked)
 
 
 def numbers(item: SceneObject) -> str:
@@ -198,7 +198,9 @@ def numbers(item: SceneObject) -> str:
 
 
 def _seen(run: Run, state: Float[np.ndarray, " S"], picture: UInt8[np.ndarray, "h w 3"]) -> Sighting:
-    """Outlines where this look of the world was calibrated before, since that takes longer than a page is worth; else rings at places."""
+    """Outlines where this look of the world was calibrated before, since that takes longer than a page is worth;
+    else rings at places.
+    """
     if calibration_path(run.domain, run.constants).is_file():
         return extractor(run.domain, run.constants).see(picture)
     if not calibration_path(run.domain, run.domain.constants).is_file():
@@ -258,7 +260,9 @@ class Film:
 
 @dataclass(frozen=True)
 class Films:
-    """The films of one cell, failures first, and the names of those that are too large to take along or cannot be read."""
+    """The films of one cell, failures first, and the names of those that are too
+    large to take along or cannot be read.
+    """
 
     shown: tuple[Film, ...]
     left_out: tuple[str, ...]

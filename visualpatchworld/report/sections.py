@@ -1,4 +1,6 @@
-"""Sections of a run's page as plain data: the evidence, the listing of the program, what was measured, what it predicts."""
+"""Sections of a run's page as plain data: the evidence, the listing of the program,
+what was measured, what it predicts.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from visualpatchworld.paper.results import Result, condition_title
 from visualpatchworld.paper.task import Summary, summarize
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.sandbox import Sandbox
-from visualpatchworld.report.page import Chart, Line, svg
+from visualpatchworld.report.page import Chart, Curve, svg
 from visualpatchworld.trace.episode import Episode, Traces, for_tasks
 
 
@@ -29,7 +31,7 @@ class NoRun(VpwError):
 
 
 @dataclass(frozen=True)
-class Row:
+class FormRow:
     """A form that was tried; `why` says what it was refuted by, and nothing where it was chosen."""
 
     candidate: CandidateRecord
@@ -38,11 +40,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class FormEvidence:
     """The table of level 1, the chosen form first, and the forms that never had to be tried."""
 
     probes: tuple[VerdictRecord, ...]  # in the chosen form's words, for their names and what they ask for
-    rows: tuple[Row, ...]
+    rows: tuple[FormRow, ...]
     set_aside: tuple[CandidateRecord, ...]
     unexplained: tuple[str, ...]
 
@@ -51,15 +53,17 @@ class Evidence:
         return len(self.rows) + len(self.set_aside)
 
 
-def evidence_of(induction: InductionRecord, tolerances: Mapping[str, float]) -> Evidence:
-    """The evidence in a record; `BadRecord` where the form was named, not chosen. What the record says was tolerated comes first."""
+def evidence_of(induction: InductionRecord, tolerances: Mapping[str, float]) -> FormEvidence:
+    """The evidence in a record; `BadRecord` where the form was named, not chosen.
+    What the record says was tolerated comes first.
+    """
     tolerances = {**tolerances, **induction.probe_tolerances}
     tried = [candidate for candidate in induction.candidates if candidate.verdicts]
     if not tried:
         raise BadRecord(f"The form {induction.sketch} was named, not chosen by probes, so there is no evidence to show.")
-    rows = [Row(candidate, i == 0, "" if i == 0 else candidate.why_not(tolerances)) for i, candidate in enumerate(tried)]
+    rows = [FormRow(candidate, i == 0, "" if i == 0 else candidate.why_not(tolerances)) for i, candidate in enumerate(tried)]
     aside = [candidate for candidate in induction.candidates if not candidate.verdicts]
-    return Evidence(tried[0].verdicts, tuple(rows), tuple(aside), induction.unexplained_probes)
+    return FormEvidence(tried[0].verdicts, tuple(rows), tuple(aside), induction.unexplained_probes)
 
 
 @dataclass(frozen=True)
@@ -98,11 +102,12 @@ def constant_rows(induction: InductionRecord, domain: Domain) -> list[ConstantRo
     ]
 
 
-SAME_TASKS = ("domain", "source", "metric", "offset", "budget", "seed", "tasks", "vary")  # fields that a cell shares with its floors
+# Fields that a cell shares with its floors.
+SAME_TASKS = ("domain", "source", "metric", "offset", "budget", "seed", "tasks", "vary")
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCell:
     """A planned cell and its floors, as far as they are there."""
 
     result: Result
@@ -145,13 +150,13 @@ def in_order(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
     return tuple(sorted(outcomes, key=lambda outcome: outcome.task))
 
 
-def measured_with(results: Sequence[Result], program_hash: str | None) -> list[Measured]:
+def measured_with(results: Sequence[Result], program_hash: str | None) -> list[MeasuredCell]:
     """The cells of one program (of any where none is named), the fullest and newest first."""
     planned = [
         result for result in results if result.cell.score not in ("none", "simulator") and program_hash in (None, result.cell.program)
     ]
     ranked = sorted(planned, key=lambda result: (result.rank, result.cell.file_name), reverse=True)
-    return [Measured(result, _floor(results, result, "zero"), _floor(results, result, "random")) for result in ranked]
+    return [MeasuredCell(result, _floor(results, result, "zero"), _floor(results, result, "random")) for result in ranked]
 
 
 def _floor(results: Sequence[Result], planned: Result, method: str) -> Result | None:
@@ -179,8 +184,8 @@ def error_charts(induction: InductionRecord) -> list[Markup]:
                 title=f"error of {quantity}",
                 x_label="steps ahead",
                 lines=(
-                    Line("mean", "quiet", [(steps, row.mean) for steps, row in by_horizon.items()]),
-                    Line("median", "foreseen", [(steps, row.median) for steps, row in by_horizon.items()]),
+                    Curve("mean", "quiet", [(steps, row.mean) for steps, row in by_horizon.items()]),
+                    Curve("median", "foreseen", [(steps, row.median) for steps, row in by_horizon.items()]),
                 ),
                 band=[(steps, row.median, row.p90) for steps, row in by_horizon.items()],
                 logarithmic=True,
@@ -214,8 +219,8 @@ def stretch_charts(found: Stretch, domain: Domain) -> list[Markup]:
         if not field.predicted or np.ptp(truth) == 0:
             continue
         lines = (
-            Line("truth", "truth", list(enumerate(truth.tolist()))),
-            Line("foreseen", "foreseen dashed", list(enumerate((truth + apart[:, i]).tolist()))),
+            Curve("truth", "truth", list(enumerate(truth.tolist()))),
+            Curve("foreseen", "foreseen dashed", list(enumerate((truth + apart[:, i]).tolist()))),
         )
         charts.append(svg(Chart(title=f"{field.name} ({field.unit})", x_label="step", lines=lines)))
     return charts

@@ -18,7 +18,7 @@ from visualpatchworld.files import from_json, read_text
 from visualpatchworld.paper.record import INDUCTION, PROGRAM, BadRecord, ConstantRecord, Error
 from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
-from visualpatchworld.report.page import REPORT, Chart, Line, Section, Written, data_url, svg, write_page
+from visualpatchworld.report.page import REPORT, Chart, Curve, Section, Written, data_url, svg, write_page
 from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, lies_in, sent
 from visualpatchworld.report.sections import coloured
 
@@ -276,8 +276,8 @@ def _error_chart(run: WorldRun) -> Markup:
             title="error over the spread of change",
             x_label="steps ahead",
             lines=(
-                Line("mean", "quiet", [(steps, row.mean) for steps, row in rows.items()]),
-                Line("median", "foreseen", [(steps, row.median) for steps, row in rows.items()]),
+                Curve("mean", "quiet", [(steps, row.mean) for steps, row in rows.items()]),
+                Curve("median", "foreseen", [(steps, row.median) for steps, row in rows.items()]),
             ),
             band=[(steps, row.median, row.p90) for steps, row in rows.items()],
             logarithmic=True,
@@ -298,7 +298,7 @@ def stretch_charts(check: CheckRecord) -> list[Markup]:
             [(float(step), value) for step, row in enumerate(rows) if (value := row[i]) is not None]
             for rows in (check.true, check.imagined)
         )
-        lines = (Line("truth", "truth", truth), Line("imagined", "foreseen dashed", ahead))
+        lines = (Curve("truth", "truth", truth), Curve("imagined", "foreseen dashed", ahead))
         charts.append(svg(Chart(title=name, x_label="step", lines=lines)))
     return charts
 

@@ -84,11 +84,14 @@ def _calibration(domain: Domain, constants: Constants) -> Calibration:
     text = fresh_calibration(domain, constants).text()
     make_folder(path.parent)
     write_text(path, text)
-    return parse_calibration(text)  # as the next process reads it: its numbers are rounded, and pictures must be read alike
+    # As the next process reads it: its numbers are rounded, and pictures must be read alike.
+    return parse_calibration(text)
 
 
 def _key(domain: Domain, constants: Constants) -> str:
-    """A short name for what a calibration depends on: the look, and the constants that change pictures or velocities."""
+    """A short name for what a calibration depends on:
+    the look, and the constants that change pictures or velocities.
+    """
     values = dataclasses.asdict(constants)
     if not sources(domain.scene.state_space)[0]:
         values = {name: values[name] for name in domain.seen().seen_constants}
@@ -100,7 +103,9 @@ Ways = Callable[[Float[np.ndarray, "T S"]], Mapping[str, Float[np.ndarray, "T 2"
 
 
 def ways_in(domain: Domain) -> Ways:
-    """Where objects lie in the picture: the state space says which numbers are their places, the calibrated camera where those appear."""
+    """Where objects lie in the picture: the state space says which numbers are their places,
+    the calibrated camera where those appear.
+    """
     camera = extractor(domain).calibration.camera  # constants that vary change what is drawn, not how it is looked at
     column = {field.at: i for i, field in enumerate(domain.scene.state_space)}
     named = dict.fromkeys(place.split(".")[0] for place in column)
@@ -115,8 +120,10 @@ RECENT = 4  # frames that a moment of an episode is read from
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One audited moment: what was seen in its last picture, and the state that was read, or None where something was hidden."""
+class AuditedMoment:
+    """One audited moment: what was seen in its last picture, and the state that was read,
+    or None where something was hidden.
+    """
 
     moment: Moment
     sighting: Sighting
@@ -141,8 +148,10 @@ class Audit:
     seconds_per_frame: float  # the median: the first takes longer, while libraries load
 
 
-def read_moments(extractor: ToolExtractor, moments: Iterable[Moment]) -> Iterator[Reading]:
-    """Every moment, read as a planner would; only the last picture of each is timed, since the ones before were seen before."""
+def read_moments(extractor: ToolExtractor, moments: Iterable[Moment]) -> Iterator[AuditedMoment]:
+    """Every moment, read as a planner would; only the last picture of each is timed,
+    since the ones before were seen before.
+    """
     for moment in moments:
         before = [extractor.see(frame) for frame in moment.frames[:-1]]
         started = time.process_time()
@@ -151,10 +160,10 @@ def read_moments(extractor: ToolExtractor, moments: Iterable[Moment]) -> Iterato
         near = np.nan_to_num(_truth(moment))
         graph = extractor.graph([*before, last], moment.actions, near=near)
         state = None if last.hidden else extractor.state(graph)
-        yield Reading(moment, last, graph, state, time.process_time() - started)
+        yield AuditedMoment(moment, last, graph, state, time.process_time() - started)
 
 
-def audit(domain: Domain, extractor: ToolExtractor, readings: Iterable[Reading]) -> Audit:
+def audit(domain: Domain, extractor: ToolExtractor, readings: Iterable[AuditedMoment]) -> Audit:
     """Precision, recall and errors over these readings."""
     readings = list(readings)
     right = reported = present = 0
@@ -182,7 +191,7 @@ def _truth(moment: Moment) -> Float[np.ndarray, " S"]:
     return moment.state
 
 
-def _errors(domain: Domain, readings: list[Reading]) -> dict[str, np.ndarray]:
+def _errors(domain: Domain, readings: list[AuditedMoment]) -> dict[str, np.ndarray]:
     """How far off each reading is, by quantity; readings whose truth is not known have no say."""
     if not readings:
         return {}
@@ -226,7 +235,8 @@ def moments_of_episodes(domain: Domain, constants: Constants, *, episodes: int, 
 def moments_of_file(domain: Domain, path: Path) -> list[Moment]:
     """Single pictures with known states: an .npz file with `frames` and the columns of the domain's state.
 
-    A column may be named with `_` in place of `/`, and with `_rendered` where the picture shows another moment than the row.
+    A column may be named with `_` in place of `/`, and with `_rendered` where the picture
+    shows another moment than the row.
     """
     arrays = _read_arrays(path)
     frames, shape = arrays.get("frames"), (FRAME_SIZE_PX, FRAME_SIZE_PX, 3)

@@ -20,7 +20,9 @@ from visualpatchworld.scene.tool.look import Look, Sighting, look_at
 
 @dataclass(frozen=True)
 class Moment:
-    """Pictures up to a moment, the oldest first, the actions between them, and the true state, NaN where it is not known."""
+    """Pictures up to a moment, the oldest first, the actions between them, and the true state,
+    NaN where it is not known.
+    """
 
     frames: Sequence[UInt8[np.ndarray, "h w 3"]] | UInt8[np.ndarray, "T h w 3"] = ()
     actions: Float[np.ndarray, "T-1 A"] | None = None
@@ -60,7 +62,9 @@ Picture = UInt8[np.ndarray, "h w 3"]
 
 @dataclass(frozen=True)
 class ToolExtractor(Extractor):
-    """Reads pictures of one world; `frames` are one per environment step, the oldest first, and the last is the moment that is read."""
+    """Reads pictures of one world; `frames` are one per environment step, the oldest first,
+    and the last is the moment that is read.
+    """
 
     template: SceneTemplate
     look: Look
@@ -106,7 +110,8 @@ class ToolExtractor(Extractor):
     ) -> SceneGraph:
         """The scene graph of the last sighting.
 
-        What is hidden has no pose and is not `visible`; velocities come from the sightings before, and are empty where there are none.
+        What is hidden has no pose and is not `visible`;
+        velocities come from the sightings before, and are empty where there are none.
         `actions` are those executed between the frames; `near` is a state whose full turns the angles continue.
         """
         if not sightings:
@@ -121,14 +126,18 @@ class ToolExtractor(Extractor):
         return self.template.graph(placed, "tool", step=step, notes=notes)
 
     def state(self, graph: SceneGraph) -> Float[np.ndarray, " S"]:
-        """The state that a graph holds; a velocity or attribute that it does not say counts as 0, a hidden object is `BadGraph`."""
+        """The state that a graph holds; a velocity or attribute that it does not say counts as 0,
+        a hidden object is `BadGraph`.
+        """
         known = place_numbers(graph.objects, {**self._unsaid(graph)})
         return self.space.wrap(self.space.read(graph.model_copy(update={"objects": known})))
 
     def observe(
         self, frames: Sequence[Picture], actions: Float[np.ndarray, "T-1 A"] | None = None, *, near: Float[np.ndarray, " S"] | None = None
     ) -> Float[np.ndarray, " S"]:
-        """The state at the last frame; what is hidden is taken to be where these frames last showed it, else where `near` has it."""
+        """The state at the last frame; what is hidden is taken to be where these frames last showed it,
+        else where `near` has it.
+        """
         sightings = [self.see(frame) for frame in frames]
         graph = self.graph(sightings, actions, near=near)
         before = {} if near is None else dict(zip(self._places, map(float, near), strict=True))
@@ -139,7 +148,9 @@ class ToolExtractor(Extractor):
         return self.state(graph.model_copy(update={"objects": place_numbers(graph.objects, self._turned(missing, near))}))
 
     def read_episode(self, frames: Iterable[Picture], actions: Float[np.ndarray, "T-1 A"] | None = None) -> Float[np.ndarray, "T S"]:
-        """The states of a whole episode, read with what comes before and after: gaps are bridged, angles do not jump."""
+        """The states of a whole episode, read with what comes before and after:
+        gaps are bridged, angles do not jump.
+        """
         sightings = [self.see(frame) for frame in frames]
         if not sightings:
             raise BadPicture("There is no picture to read.")

@@ -1,4 +1,6 @@
-"""The one schema of scene graphs, whichever path made them, and the relations that follow from poses and shapes alone."""
+"""The one schema of scene graphs, whichever path made them, and the relations that
+follow from poses and shapes alone.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Velocity(_Part):
 
 
 class Geometry(_Part):
-    """An object's shape in its own frame: convex polygons, a radius, a box's half sizes, a link's length, or a line with a width."""
+    """An object's shape in its own frame: convex polygons, a radius, a box's half sizes, a link's length,
+    or a line with a width.
+    """
 
     radius: float | None = None
     polygons: tuple[tuple[tuple[float, float], ...], ...] | None = None
@@ -52,7 +56,9 @@ class Geometry(_Part):
 
 
 class SceneObject(_Part):
-    """One thing in the scene: `fixed` when it never moves; `visible` is false when the path knows of it but could not see it this time."""
+    """One thing in the scene: `fixed` when it never moves;
+    `visible` is false when the path knows of it but could not see it this time.
+    """
 
     name: str
     kind: str
@@ -133,7 +139,9 @@ CONTAINER = "border"  # the kind of object that others are inside of
 
 
 def relate(objects: Sequence[SceneObject], *, near: float, y_axis: str) -> tuple[Relation, ...]:
-    """One relation for every pair of placed objects of which at least one moves; `near` is the gap below which they nearly touch."""
+    """One relation for every pair of placed objects of which at least one moves;
+    `near` is the gap below which they nearly touch.
+    """
     placed = [item for item in objects if item.visible and item.pose.x is not None and item.pose.y is not None]
     pairs = ((a, b) for a, b in itertools.combinations(placed, 2) if not (a.fixed and b.fixed))
     return tuple(_relation(a, b, near, y_axis) for a, b in pairs)

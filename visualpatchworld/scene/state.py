@@ -64,7 +64,8 @@ class StateSpace:
 
     @staticmethod
     def of(**units: str) -> StateSpace:
-        """A space of fields that are named by object and axis, with their units: `StateSpace.of(puck_x="m", puck_vx="m/s")`.
+        """A space of fields that are named by object and axis, with their units:
+        `StateSpace.of(puck_x="m", puck_vx="m/s")`.
 
         An angle in rad is the same after a full turn.
         """
@@ -148,7 +149,8 @@ def _with_numbers(item: SceneObject, parts: dict[str, dict[str, float]]) -> Scen
 
 @dataclass(frozen=True)
 class SceneTemplate:
-    """The objects of a domain with their shapes (from a simulator's constants), and the units its graphs are written in.
+    """The objects of a domain with their shapes (from a simulator's constants),
+    and the units its graphs are written in.
 
     The name, the state and the unit of lengths are the domain's own where they are left out.
     """
@@ -163,7 +165,9 @@ class SceneTemplate:
     workspace: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     def of_domain(self, name: str, state_space: StateSpace) -> SceneTemplate:
-        """This template with what it leaves out: the domain's name, its state, and the unit of the first place in it."""
+        """This template with what it leaves out: the domain's name, its state,
+        and the unit of the first place in it.
+        """
         space = self.state_space if len(self.state_space) else state_space
         unit = next((field.unit for field in space if field.at.endswith("pose.x")), "")
         return replace(self, domain=self.domain or name, state_space=space, length_unit=self.length_unit or unit)
@@ -183,6 +187,8 @@ class SceneTemplate:
 
 
 def objects_of_fields(space: StateSpace) -> tuple[SceneObject, ...]:
-    """The objects that the fields of a state name, without shapes: the first is the agent, which actions drive, the others are blocks."""
+    """The objects that the fields of a state name, without shapes:
+    the first is the agent, which actions drive, the others are blocks.
+    """
     names = dict.fromkeys(field.at.split(".")[0] for field in space)
     return tuple(SceneObject(name=name, kind="block" if number else "agent") for number, name in enumerate(names))

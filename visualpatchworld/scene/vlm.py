@@ -1,4 +1,6 @@
-"""The VLM path of stage 1: a vision-language model names what it sees and how things stand; its coordinates count only once calibrated."""
+"""The VLM path of stage 1: a vision-language model names what it sees and how things stand;
+its coordinates count only once calibrated.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class Seen(BaseModel):
 
 @dataclass(frozen=True)
 class VlmExtractor(Extractor):
-    """Reads one picture at a time by asking a model; `picture_to_world` is an affine map (2, 3), without which no coordinate is kept."""
+    """Reads one picture at a time by asking a model;
+    `picture_to_world` is an affine map (2, 3), without which no coordinate is kept.
+    """
 
     template: SceneTemplate
     known: tuple[SceneObject, ...]  # what may be in the scene; only names and kinds are given

@@ -1,4 +1,6 @@
-"""Episodes: collected by a domain's own policy or made of arrays, split into some to fit to and others to test on, and as records."""
+"""Episodes: collected by a domain's own policy or made of arrays, split into some to fit to and
+others to test on, and as records.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class FramesInFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Episode(Trajectory):
-    """A trajectory of a simulator, whose observations are states, with the engine states that only the simulator knows."""
+    """A trajectory of a simulator, whose observations are states, with the engine
+    states that only the simulator knows.
+    """
 
     index: int
     engine_states: Float[np.ndarray, "T+1 E"]
@@ -88,7 +92,9 @@ class Traces:
 
 
 def episodes_of_arrays(domain: Domain, constants: Constants, runs: Iterable[tuple[Any, Any]]) -> Traces:
-    """Episodes of runs, each the states and the actions between them; engine states are those of a simulator placed in each state."""
+    """Episodes of runs, each the states and the actions between them;
+    engine states are those of a simulator placed in each state.
+    """
     simulator = domain.simulator(constants)
     simulator.reset(seed=0)
     return Traces(None, domain.name, constants, tuple(_episode(domain, simulator, i, run) for i, run in enumerate(runs)))

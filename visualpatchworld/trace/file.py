@@ -31,7 +31,9 @@ EPISODE_LABELS = ("ep_idx", "episode_idx")
 
 
 def episode_lengths(file: h5py.File, path: Path, num_rows: int) -> Int[np.ndarray, " N"]:
-    """The length of each episode from `ep_len`, else `ep_offset`, else the row labels; all that are present must agree."""
+    """The length of each episode from `ep_len`, else `ep_offset`, else the row labels;
+    all that are present must agree.
+    """
     found = {name: _index_column(file, path, name) for name in ("ep_len", "ep_offset", *EPISODE_LABELS, "step_idx") if name in file}
     for name in (*EPISODE_LABELS, "step_idx"):
         if name in found and len(found[name]) != num_rows:
@@ -140,7 +142,9 @@ PIXELS = "pixels"
 
 
 def read_traces(path: Path, domain: Domain) -> Traces:
-    """The episodes of a file, or `BadTrace` with what is wrong with it; pictures stay in the file until someone asks."""
+    """The episodes of a file, or `BadTrace` with what is wrong with it;
+    pictures stay in the file until someone asks.
+    """
     try:
         if not path.is_file():
             raise BadTrace(f"There is no file '{path}'.")
@@ -148,7 +152,8 @@ def read_traces(path: Path, domain: Domain) -> Traces:
             raise BadTrace(f"'{path}' is not an HDF5 file; a trace file is HDF5 in the LeWM layout.")
         with h5py.File(path) as file:
             return _read(file, path, domain)
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:  # what h5py raises on a damaged file
+    # What h5py raises on a damaged file.
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
         raise BadTrace(f"'{path}' can not be read; it is damaged, cut short or not for us to open ({_first_line(error)}).") from error
 
 
@@ -267,7 +272,9 @@ def write_traces(
 
 
 class _PatientFile(io.FileIO):
-    """A file that keeps a failure to itself until asked, because HDF5 takes the process down when a write fails under it."""
+    """A file that keeps a failure to itself until asked, because HDF5 takes the
+    process down when a write fails under it.
+    """
 
     failure: BaseException | None = None
 
@@ -298,7 +305,9 @@ class _PatientFile(io.FileIO):
 
 @contextmanager
 def _patient(path: Path) -> Iterator[_PatientFile]:
-    """A patient file for which Ctrl-C is one more failure: raised in the middle of a write it would be one to HDF5, too."""
+    """A patient file for which Ctrl-C is one more failure:
+    raised in the middle of a write it would be one to HDF5, too.
+    """
     with _PatientFile(path, "w+") as disk:
         previous = signal.getsignal(signal.SIGINT)
         if previous is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():

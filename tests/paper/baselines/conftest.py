@@ -11,7 +11,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.induction.windows import trajectories_of
 from visualpatchworld.llm.client import Budget, Client, Endpoint
 from visualpatchworld.paper.baselines import study as study_module
-from visualpatchworld.paper.baselines.answer import Transitions, Verdict, judge, transitions_of
+from visualpatchworld.paper.baselines.answer import SingleSteps, Verdict, judge, transitions_of
 from visualpatchworld.paper.baselines.study import Study
 from visualpatchworld.trace.episode import collect
 
@@ -55,7 +55,7 @@ def verdicts() -> dict:
 def judged_once(monkeypatch: pytest.MonkeyPatch, verdicts: dict) -> None:
     """The same program on the same transitions gets the same verdict: it is run once, in a sandbox, and then remembered."""
 
-    def remembered(text: str, transitions: Transitions, domain: Domain) -> Verdict:
+    def remembered(text: str, transitions: SingleSteps, domain: Domain) -> Verdict:
         key = text, transitions.before.tobytes(), domain.name
         if key not in verdicts:
             verdicts[key] = judge(text, transitions, domain)

@@ -26,7 +26,7 @@ from visualpatchworld.domains.cube.model import (
     fingers_at,
     step_with_held,
 )
-from visualpatchworld.graphics import Camera, mujoco
+from visualpatchworld.graphics import OffscreenCamera, mujoco
 from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Simulator
 
@@ -89,8 +89,8 @@ class Cube(Simulator):
         self.set_engine_state(self._model.qpos0)
 
     @functools.cached_property
-    def _camera(self) -> Camera:
-        return Camera(self._model, "front_pixels", FRAME_SIZE_PX)
+    def _camera(self) -> OffscreenCamera:
+        return OffscreenCamera(self._model, "front_pixels", FRAME_SIZE_PX)
 
     def get_engine_state(self) -> Float[np.ndarray, " E"]:
         memory = [[self._contact], self._data.qacc_warmstart, self._earlier_arm]

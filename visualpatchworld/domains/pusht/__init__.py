@@ -169,7 +169,7 @@ def of_blocks(constants: PushTConstants) -> dict[str, Any]:
 # restarts, since a block can be gone around in more than one way. Steps are executed ten at a time, from what is left of the plan before.
 SEARCH = CEM(
     samples=600, iterations=15, elites=60, horizon=50, replan_every=10, init_std=1.0, smoothing=0.3,
-    hold=5, restarts=4, warm_start=True, warm_std=0.2, enough=0.3, heeds_budget=True,
+    hold=5, restarts=4, warm_start=True, warm_std=0.2, enough=0.3, heeds_budget=True, moved_at_will=(0, 1),
 )  # fmt: skip
 
 DOMAIN = Domain(

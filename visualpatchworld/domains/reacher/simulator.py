@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from visualpatchworld.errors import BadConstant
-from visualpatchworld.graphics import Camera, mujoco
+from visualpatchworld.graphics import OffscreenCamera, mujoco
 from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
 
@@ -77,8 +77,8 @@ class Reacher(Simulator):
         return [mujoco.MjData(self._model) for _ in range(NUM_THREADS)]
 
     @functools.cached_property
-    def _camera(self) -> Camera:
-        return Camera(self._model, "fixed", FRAME_SIZE_PX)
+    def _camera(self) -> OffscreenCamera:
+        return OffscreenCamera(self._model, "fixed", FRAME_SIZE_PX)
 
     def get_engine_state(self) -> Float[np.ndarray, " E"]:
         return np.concatenate([self._data.qpos, self._data.qvel])

@@ -1,1 +1,3 @@
-"""Rivals: six published ways of letting a language model write a world's program, on the same data and under the same judge."""
+"""Rivals: six published ways of letting a language model write a world's program,
+on the same data and under the same judge.
+"""

@@ -21,7 +21,7 @@ SMALL_ACTION = 0.1  # below it an action counts as rest
 
 
 @dataclass(frozen=True)
-class Transitions:
+class SingleSteps:
     """N single steps: the state before, the action, the state after."""
 
     before: Float[np.ndarray, "N S"]
@@ -31,27 +31,27 @@ class Transitions:
     def __len__(self) -> int:
         return len(self.before)
 
-    def __getitem__(self, chosen: np.ndarray | Sequence[int] | slice) -> Transitions:
-        return Transitions(self.before[chosen], self.actions[chosen], self.after[chosen])
+    def __getitem__(self, chosen: np.ndarray | Sequence[int] | slice) -> SingleSteps:
+        return SingleSteps(self.before[chosen], self.actions[chosen], self.after[chosen])
 
-    def thinned(self, most: int) -> Transitions:
+    def thinned(self, most: int) -> SingleSteps:
         """At most so many of them, evenly spread."""
         return self[np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).astype(int))]
 
 
-def transitions_of(recordings: Sequence[Trajectory]) -> Transitions:
+def transitions_of(recordings: Sequence[Trajectory]) -> SingleSteps:
     """Every single step of these recordings."""
-    return Transitions(
+    return SingleSteps(
         before=np.concatenate([recording.observations[:-1] for recording in recordings]),
         actions=np.concatenate([recording.actions for recording in recordings]),
         after=np.concatenate([recording.observations[1:] for recording in recordings]),
     )
 
 
-def joined(first: Transitions, second: Transitions) -> Transitions:
+def joined(first: SingleSteps, second: SingleSteps) -> SingleSteps:
     """Both, one after the other."""
     parts = zip((first.before, first.actions, first.after), (second.before, second.actions, second.after), strict=True)
-    return Transitions(*(np.concatenate(pair) for pair in parts))
+    return SingleSteps(*(np.concatenate(pair) for pair in parts))
 
 
 def errors(domain: Domain, predicted: Float[np.ndarray, "N S"], truth: Float[np.ndarray, "N S"]) -> dict[str, np.ndarray]:
@@ -82,7 +82,7 @@ def outcome_kind(domain: Domain, before: Float[np.ndarray, " S"], after: Float[n
     return ",".join(moved) or "nothing"
 
 
-def contrastive(domain: Domain, transitions: Transitions, *, per_kind: int, most: int, rng: np.random.Generator) -> Transitions:
+def contrastive(domain: Domain, transitions: SingleSteps, *, per_kind: int, most: int, rng: np.random.Generator) -> SingleSteps:
     """Transitions of as many kinds as there are (action kind, outcome kind), a few of each, kinds in turn."""
     kinds: dict[tuple[str, str], list[int]] = {}
     for i in rng.permutation(len(transitions)):
@@ -103,7 +103,7 @@ def _same(a: float, b: float) -> bool:
     return bool(abs(a - b) <= 1e-6 * max(1.0, abs(b)))
 
 
-def example(space: StateSpace, transitions: Transitions, i: int, predicted: Mapping[int, str] | None = None) -> str:
+def example(space: StateSpace, transitions: SingleSteps, i: int, predicted: Mapping[int, str] | None = None) -> str:
     """One transition as a line of a prompt: state, action, what changed and, where given, what a program made of it."""
     before, after = transitions.before[i], transitions.after[i]
     action = ", ".join(f"{value:.3g}" for value in transitions.actions[i])
@@ -147,14 +147,14 @@ class Verdict:
             return "load error"
         return "mismatch" if np.isfinite(self.predicted[i]).all() else "exception"
 
-    def told(self, domain: Domain, transitions: Transitions, i: int) -> str:
+    def told(self, domain: Domain, transitions: SingleSteps, i: int) -> str:
         """What the program made of transition i, in words."""
         if self.failure_kind(i) == "mismatch":
             return numbers(domain.scene.state_space, self.predicted[i], transitions.before[i])
         return self.obstacle or self.sentences.get(i) or "an error, or a value that is not a number"
 
 
-def judge(text: str, transitions: Transitions, domain: Domain) -> Verdict:
+def judge(text: str, transitions: SingleSteps, domain: Domain) -> Verdict:
     """Run a program on every transition and hold its predictions to the domain's tolerance."""
     space = domain.scene.state_space
     try:
@@ -178,7 +178,8 @@ def code_of(answer: str, wanted: str = "def ") -> str:
 
 
 def program_of(answer: str, space: StateSpace, header: str) -> str:
-    """The program in an answer: functions and constants as the model wrote them, after the imports and the `State` of this world.
+    """The program in an answer: functions and constants as the model wrote them,
+    after the imports and the `State` of this world.
 
     Examples of use below the functions go, and so does a `State` of the model's own: there is only one.
     """

@@ -1,4 +1,6 @@
-"""GIF-MCTS: a tree of programs whose edges are edits (generate, improve, fix), searched by UCT with estimates for edits not tried yet."""
+"""GIF-MCTS: a tree of programs whose edges are edits (generate, improve, fix),
+searched by UCT with estimates for edits not tried yet.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ class Tree:
         return ["generate", "improve"]
 
     def estimate(self, node: Node, edit: str) -> float:
-        """What a new child by this edit is expected to be worth: the mean over everywhere, mixed with its siblings-to-be."""
+        """What a new child by this edit is expected to be worth:
+        the mean over everywhere, mixed with its siblings-to-be.
+        """
         siblings = [child.candidate.score for child in node.children if child.edit == edit and child.candidate is not None]
         everywhere = sum(self.results[edit]) / len(self.results[edit])
         return (everywhere + sum(siblings)) / (1 + len(siblings))

@@ -1,4 +1,6 @@
-"""PoE-World: small experts that each foresee one number, written where the others are surprised, weighted by likelihood and multiplied."""
+"""PoE-World: small experts that each foresee one number, written where the others are surprised,
+weighted by likelihood and multiplied.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.llm.client import Reply
-from visualpatchworld.paper.baselines.answer import IMPORTS, LIMITS, Transitions, code_of, kept, state_text
+from visualpatchworld.paper.baselines.answer import IMPORTS, LIMITS, SingleSteps, code_of, kept, state_text
 from visualpatchworld.paper.baselines.study import Candidate, Method, Study
 from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.program.sandbox import Sandbox
@@ -36,7 +38,9 @@ class PoeWorld(Method):
     most_transitions: int = 400  # that weights are fitted to
 
     def search(self, study: Study) -> Candidate | None:
-        """Experts for a batch of surprising transitions, new weights, a new product; until nothing surprises or the budget is spent."""
+        """Experts for a batch of surprising transitions, new weights, a new product;
+        until nothing surprises or the budget is spent.
+        """
         seen = study.train.thinned(self.most_transitions)
         product, newest = Product.empty(study.domain, seen), None
         for kind in itertools.cycle(self.kinds):
@@ -107,8 +111,10 @@ def field_of(name: str, space: StateSpace) -> str | None:
     return max((field for field in space.names if name.startswith(field)), key=len, default=None)
 
 
-def opinions(expert: Expert, transitions: Transitions, domain: Domain) -> Float[np.ndarray, " N"]:
-    """What an expert foresees for each transition, NaN where it says nothing; one that fails anywhere is not heard at all."""
+def opinions(expert: Expert, transitions: SingleSteps, domain: Domain) -> Float[np.ndarray, " N"]:
+    """What an expert foresees for each transition, NaN where it says nothing;
+    one that fails anywhere is not heard at all.
+    """
     space = domain.scene.state_space
     head = "\n".join([*IMPORTS, state_text(space)])
     step = f"value = EXPERT(state, action)\n    return state._replace({expert.field}=float('nan') if value is None else value)"
@@ -127,9 +133,11 @@ SHARE_OF_CHANGE = 0.05  # of a field's usual change, as the tolerance where no q
 
 @dataclass(frozen=True)
 class Product:
-    """Experts with their weights, and what each says of the transitions they were weighed on (NaN where it says nothing)."""
+    """Experts with their weights, and what each says of the transitions they were
+    weighed on (NaN where it says nothing).
+    """
 
-    transitions: Transitions
+    transitions: SingleSteps
     names: tuple[str, ...]
     expected: tuple[bool, ...]  # whether a program is asked to foresee the field
     differences: Float[np.ndarray, "N S"]  # true change of each field
@@ -139,7 +147,7 @@ class Product:
     values: Float[np.ndarray, "M N"]
 
     @staticmethod
-    def empty(domain: Domain, transitions: Transitions) -> Product:
+    def empty(domain: Domain, transitions: SingleSteps) -> Product:
         """No expert yet: every field is taken to stay as it is."""
         space = domain.scene.state_space
         changes = space.difference(transitions.after, transitions.before)
@@ -162,8 +170,10 @@ class Product:
         return [i for i, expert in enumerate(self.experts) if expert.field == name]
 
 
-def field_tolerances(domain: Domain, transitions: Transitions) -> Float[np.ndarray, " S"]:
-    """For each field the change that one quantity just tolerates; for fields that none measures, a share of their usual change."""
+def field_tolerances(domain: Domain, transitions: SingleSteps) -> Float[np.ndarray, " S"]:
+    """For each field the change that one quantity just tolerates;
+    for fields that none measures, a share of their usual change.
+    """
     space, state = domain.scene.state_space, transitions.before[:1]
     usual = np.abs(space.difference(transitions.after, transitions.before)).mean(axis=0)
     found = np.maximum(SHARE_OF_CHANGE * usual, 1e-6)
@@ -206,7 +216,9 @@ def surprise(product: Product) -> Float[np.ndarray, " N"]:
 
 
 def fit_weights(product: Product, penalty: float) -> Product:
-    """Weights of highest likelihood under an L1 penalty, by L-BFGS with a strong Wolfe line search; none is negative."""
+    """Weights of highest likelihood under an L1 penalty, by L-BFGS with a strong Wolfe line search;
+    none is negative.
+    """
     weights = product.weights.copy()
     for field, name in enumerate(product.names):
         members = product.of_field(name)
@@ -230,7 +242,9 @@ def _fitted(product: Product, field: int, members: list[int], penalty: float) ->
 
 
 def wrapped(study: Study, product: Product) -> str:
-    """The product's mode as one program: for every field the foreseen value that all experts together find likeliest."""
+    """The product's mode as one program: for every field the foreseen value that
+    all experts together find likeliest.
+    """
     header = f'"""Experts written by {study.client.model} in a {study.method} search, multiplied."""'
     made = "\n\n".join(f"{expert.factory(f'make_{i}')}\nexpert_{i} = make_{i}()\n" for i, expert in enumerate(product.experts))
     rows = []
@@ -243,7 +257,8 @@ def wrapped(study: Study, product: Product) -> str:
     return "\n\n\n".join(part.strip("\n") for part in parts if part) + "\n"
 
 
-# An opinion is a bump around the foreseen value, over a floor that lets an expert be wrong; a program holds these two as they stand.
+# An opinion is a bump around the foreseen value, over a floor that lets an expert be wrong;
+# a program holds these two as they stand.
 
 
 def log_bump(distance):

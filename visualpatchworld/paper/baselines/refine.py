@@ -1,4 +1,6 @@
-"""Rivals that refine whole programs: WorldCoder, POMDP-Coder and CWM-Game draw which one, PatchWorld repairs a small beam of them."""
+"""Rivals that refine whole programs: WorldCoder, POMDP-Coder and CWM-Game draw which one,
+PatchWorld repairs a small beam of them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from visualpatchworld.paper.baselines.study import Candidate, Method, Study
 
 
 def belief(score: float, failed_pulls: int, concentration: float) -> tuple[float, float]:
-    """The Beta distribution of a program's worth: its score counts `concentration` times, a pull that solved nothing once."""
+    """The Beta distribution of a program's worth:
+    its score counts `concentration` times, a pull that solved nothing once.
+    """
     return 1.0 + concentration * score, 1.0 + concentration * (1.0 - score) + failed_pulls
 
 
@@ -87,7 +91,9 @@ class WorldCoder(Rex):
 
 @dataclass(frozen=True)
 class PomdpCoder(Rex):
-    """Generate, test, refine; the model sees transitions that its program holds impossible, beside what it gives instead."""
+    """Generate, test, refine; the model sees transitions that its program holds impossible,
+    beside what it gives instead.
+    """
 
     name: str = "pomdp-coder"
     concentration: float = 20.0

@@ -20,7 +20,7 @@ from visualpatchworld.induction.windows import split_trajectories
 from visualpatchworld.llm.client import Client, OutOfBudget, Price, Reply
 from visualpatchworld.paper import baselines
 from visualpatchworld.paper.baselines.answer import (
-    Transitions,
+    SingleSteps,
     Verdict,
     example,
     joined,
@@ -100,8 +100,8 @@ class Study:
 
     domain: Domain
     graph: SceneGraph
-    train: Transitions
-    held_out: Transitions
+    train: SingleSteps
+    held_out: SingleSteps
     client: Client
     rng: np.random.Generator
     prompt_tokens: int  # about how long a prompt may be; examples beyond that are left out
@@ -133,7 +133,7 @@ class Study:
         limits = f"The action is a list of numbers in [-1, 1]: {parts}. It has no names."
         return f"Objects:\n{objects_text(self.graph)}\n\nState:\n{state_text(space)}\n\n{limits}"
 
-    def examples(self, rows: Sequence[int], transitions: Transitions | None = None, verdict: Verdict | None = None) -> list[str]:
+    def examples(self, rows: Sequence[int], transitions: SingleSteps | None = None, verdict: Verdict | None = None) -> list[str]:
         """Transitions as lines of a prompt, with what a program made of them where a verdict is given."""
         shown = self.train if transitions is None else transitions
         told = None if verdict is None else {i: verdict.told(self.domain, shown, i) for i in rows}
@@ -211,7 +211,9 @@ def find_method(name: str) -> Method:
 def run(
     method: Method, domain: Domain, graph: SceneGraph, recordings: Sequence[Trajectory], client: Client, *, seed: int, prompt_tokens: int
 ) -> Search:
-    """Search with this method on these recordings, whole recordings held out; the budget's end ends the search, not the run."""
+    """Search with this method on these recordings, whole recordings held out;
+    the budget's end ends the search, not the run.
+    """
     rng = np.random.default_rng(seed)
     train, held_out = split_trajectories(recordings, HELD_OUT_SHARE, rng)
     study = Study(

@@ -1,4 +1,6 @@
-"""Rollouts, motion, landscapes of costs, perception, and programs with a transition, drawn from what was measured of them."""
+"""Rollouts, motion, landscapes of costs, perception, and programs with a transition,
+drawn from what was measured of them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ POWERS = range(-9, 10, 3)
 
 
 def rollout_error_figure(results: Results) -> Figure:
-    """One panel per place and quantity: every method's median, and of ours the mean, too, which a few bad rollouts may lift far above."""
+    """One panel per place and quantity: every method's median, and of ours the mean, too,
+    which a few bad rollouts may lift far above.
+    """
     analyses = results.analyses_of("rollout")
     if not analyses:
         raise nothing(results, "rollouts", f"vpw analyse rollout DOMAIN --results {results.out}")
@@ -76,7 +80,9 @@ MOST = 1.6  # of the true way: a program that jumps leaves the panel
 
 
 def block_motion_figure(results: Results) -> Figure:
-    """One panel per place in which something is pushed: the way so far, foreseen one step at a time by each method, and true."""
+    """One panel per place in which something is pushed:
+    the way so far, foreseen one step at a time by each method, and true.
+    """
     quantities = load_quoted()["cases"].data["motion_quantities"]
     analyses = [analysis for analysis in results.analyses_of("motion") if quantities.get(analysis.domain) in analysis.data["motion"]]
     if not analyses:
@@ -107,7 +113,9 @@ AXES = ("first action", "second action")
 
 
 def landscape_figure(results: Results) -> Figure:
-    """One row per place: the engine's costs over a grid of actions, the program's, and both along the line with the steepest step."""
+    """One row per place: the engine's costs over a grid of actions, the program's,
+    and both along the line with the steepest step.
+    """
     analyses = [analysis for analysis in results.analyses_of("smoothness") if analysis.method == "vpw"]
     if not analyses:
         raise nothing(results, "scoring landscapes", f"vpw analyse smoothness DOMAIN --results {results.out}")

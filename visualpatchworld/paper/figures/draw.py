@@ -90,7 +90,8 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, BLACK, GREY = (
     "#888888",
 )
 METHOD_COLORS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)  # the first is ours
-DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))  # colours alone are not enough for everyone
+# Colours alone are not enough for everyone.
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 QUOTED_HATCH = "////"
 
 

@@ -1,4 +1,6 @@
-"""Forms against experiments, and success at planning: every condition in every place, and over seeds, with intervals and floors."""
+"""Forms against experiments, and success at planning:
+every condition in every place, and over seeds, with intervals and floors.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,9 @@ def _draw_success(axis: Axes, place: Place, found: Mapping[str, tuple[Found, flo
 
 
 def multiseed_figure(results: Results) -> Figure:
-    """One panel per condition that was measured with several seeds: seeds, their mean, the pooled interval, and the paper's."""
+    """One panel per condition that was measured with several seeds:
+    seeds, their mean, the pooled interval, and the paper's.
+    """
     quoted = load_quoted()["multiseed"]
     seeds = tuple(quoted.data["seeds"])
     where = places(results, list(load_quoted()["main"].rows[0]["success"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from statistics import mean
 from typing import Any
 
@@ -11,14 +11,16 @@ from visualpatchworld.paper.analysis import Analysis
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.results import Place, Query, Results, condition_title, find, places
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
-from visualpatchworld.paper.tables.parts import notes, records, require
+from visualpatchworld.paper.tables import notes, records, require
 from visualpatchworld.scene.calibrate import SAME_PX
 
 OURS = "vpw"
 
 
 def cases_table(results: Results, quoted: Quoted) -> Table:
-    """Every method with an analysis of either case, with its success in both domains; the paper's figures below ours."""
+    """Every method with an analysis of either case, with its success in both domains;
+    the paper's figures below ours.
+    """
     if not results.analyses:
         require(results)
     open_loop, motion = quoted.data["open_loop"], quoted.data["motion"]
@@ -148,7 +150,9 @@ MERITS = {
 
 
 def smoothness_table(results: Results, quoted: Quoted) -> Table:
-    """Success by condition with the paper's beside it, then how the landscape of each method compares with the engine's."""
+    """Success by condition with the paper's beside it, then how the landscape of each
+    method compares with the engine's.
+    """
     data = quoted.data
     analyses = [analysis for analysis in results.analyses_of("smoothness") if analysis.domain == data["domain"]]
     if not analyses:
@@ -266,3 +270,10 @@ def _perception_record(audit: Analysis) -> dict[str, Any]:
 
 def _place(domain: str, titles: Mapping[str, str]) -> int:
     return list(titles).index(domain) if domain in titles else len(titles)
+
+
+TABLES: dict[str, Callable[[Results, Quoted], Table]] = {
+    "cases": cases_table,
+    "perception": perception_table,
+    "smoothness": smoothness_table,
+}

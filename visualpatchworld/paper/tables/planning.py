@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import mean, stdev
 from typing import Any
 
@@ -23,7 +23,7 @@ from visualpatchworld.paper.table import (
     quote_spread,
     words,
 )
-from visualpatchworld.paper.tables.parts import (
+from visualpatchworld.paper.tables import (
     columns,
     find_conditions,
     mean_note,
@@ -39,7 +39,9 @@ KINDS = ("vpw", "engine", "code", "neural", "policy")  # in this order quoted ro
 
 
 def main_table(results: Results, quoted: Quoted) -> Table:
-    """Every method that was measured, rivals by the model that wrote for them, then every figure that is quoted, apart from each other."""
+    """Every method that was measured, rivals by the model that wrote for them, then every figure that is quoted,
+    apart from each other.
+    """
     require(results)
     names = list(quoted.rows[0]["success"])
     where = places(results, names)
@@ -324,3 +326,14 @@ def landscape_table(results: Results, quoted: Quoted) -> Table:
         notes=notes(results, found, quoted, "main"),
         measured=records(found),
     )
+
+
+TABLES: dict[str, Callable[[Results, Quoted], Table]] = {
+    "hybrid_cost": hybrid_cost_table,
+    "ladder": ladder_table,
+    "landscape": landscape_table,
+    "main": main_table,
+    "metrics": metrics_table,
+    "multiseed": multiseed_table,
+    "sim_assist": sim_assist_table,
+}

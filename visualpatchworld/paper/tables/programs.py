@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from visualpatchworld.domain import find_domains, load_domain
@@ -11,7 +11,7 @@ from visualpatchworld.paper.cell import Cell, source_title
 from visualpatchworld.paper.record import InductionRecord
 from visualpatchworld.paper.results import Found, NoResults, Query, Result, Results, find, floor_of, places, read_results
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, interval, number, quote, words
-from visualpatchworld.paper.tables.parts import notes, records, require
+from visualpatchworld.paper.tables import notes, records, require
 from visualpatchworld.paper.task import Goals, summarize
 
 
@@ -64,7 +64,9 @@ def induction_table(results: Results, quoted: Quoted) -> Table:
 
 
 def induction_of(results: Results, item: Found) -> InductionRecord | None:
-    """The induction that wrote the measured program; where none was measured, that of its method from the domain's own episodes."""
+    """The induction that wrote the measured program;
+    where none was measured, that of its method from the domain's own episodes.
+    """
     own = [induction for induction in results.inductions if induction.domain == item.place.domain.name]
     if item.parts:
         own = [induction for induction in own if induction.program_hash == item.parts[0].cell.program]
@@ -302,3 +304,12 @@ def edited_table(results: Results, quoted: Quoted) -> Table:
         ),
         measured=tuple(records),
     )
+
+
+TABLES: dict[str, Callable[[Results, Quoted], Table]] = {
+    "ablation": ablation_table,
+    "edited": edited_table,
+    "envs": envs_table,
+    "goals": goals_table,
+    "induction": induction_table,
+}

@@ -1,16 +1,18 @@
-"""Tables of programs found with nothing given, of worlds, recordings, real machines and noisy steps; and of siblings of domains."""
+"""Tables of programs found with nothing given, of worlds, recordings, real machines and noisy steps;
+and of siblings of domains.
+"""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from visualpatchworld.paper.results import NoResults, Results
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
-from visualpatchworld.paper.tables.parts import error_at, figure, read_lines
+from visualpatchworld.paper.tables import error_at, figure, read_lines
 
 WORLDS_COMMAND = "python benchmarks/worlds.py"
 LONGEST_FORM = 90  # characters; a sum of many terms is told in its program
@@ -312,3 +314,12 @@ def _sibling_row(line: Mapping[str, Any]) -> tuple[Entry, ...]:
         Entry(planned[1], f"n = {line['n_unsolved']}" if line.get("n_unsolved") else ""),
         *map(Entry, planned[2:]),
     )
+
+
+TABLES: dict[str, Callable[[Results, Quoted], Table]] = {
+    "cwmb": cwmb_table,
+    "noise": noise_table,
+    "real": real_table,
+    "siblings": siblings_table,
+    "worlds": worlds_table,
+}

@@ -1,4 +1,6 @@
-"""A body of small balls in space, some of which move as it opens and closes: how it is drawn, and how it is fitted to pictures."""
+"""A body of small balls in space, some of which move as it opens and closes:
+how it is drawn, and how it is fitted to pictures.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class Balls:
-    """Centres in the body's frame as a polynomial of its opening, and radii; `blur_px` is how softly an edge is drawn."""
+    """Centres in the body's frame as a polynomial of its opening, and radii;
+    `blur_px` is how softly an edge is drawn.
+    """
 
     centers: Float[np.ndarray, "3 N 3"]
     radii: Float[np.ndarray, " N"]  # times the focal length, in pixels
@@ -38,7 +42,9 @@ class Balls:
     def draw(
         self, pose: Float[np.ndarray, " 5"], where: Float[np.ndarray, "P 2"], camera: Camera, blur_px: float
     ) -> tuple[np.ndarray, ...]:
-        """How much the body at x, y, z, angle and opening covers each pixel, and how that changes with each of the five."""
+        """How much the body at x, y, z, angle and opening covers each pixel,
+        and how that changes with each of the five.
+        """
         x, y, z, angle, opening = pose
         still, first, second = self.centers
         local = still + opening * first + opening**2 * second
@@ -73,7 +79,9 @@ class Balls:
 
 
 def fit_balls(poses: Float[np.ndarray, "T 5"], views: Sequence[View], start: Float[np.ndarray, "N 3"], camera: Camera) -> Balls:
-    """Centres and radii with which the drawn body covers the seen one in pictures with known poses, by stochastic gradients."""
+    """Centres and radii with which the drawn body covers the seen one in pictures with known poses,
+    by stochastic gradients.
+    """
     import jax
     import jax.numpy as jnp
 

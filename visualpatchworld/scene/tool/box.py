@@ -1,4 +1,6 @@
-"""A box that stands level in space: its drawn silhouette is moved until it covers the seen one, by what supports or holds it."""
+"""A box that stands level in space: its drawn silhouette is moved until it covers the seen one,
+by what supports or holds it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ PIXEL_ERROR = 0.5  # of a pixel's cover; large, because neighbouring pixels err 
 REST_ERROR, HOLDER_ERROR = 0.0005, 0.006  # in the world's unit: how well the support and the holder are known
 ANY = 10.0  # an error that says nothing
 NEAR_HOLDER_PX = 15.0
-SLIDES, DROPS = (-0.5, 0.0, 0.5), (0.0, -0.6)  # of half its edge: first guesses of where between the holder's fingers it is
+# Of half its edge: first guesses of where between the holder's fingers it is.
+SLIDES, DROPS = (-0.5, 0.0, 0.5), (0.0, -0.6)
 HOLDING_BONUS, HOLDING_OPENING = 10.0, 0.15  # in the unit of a fit's cost; how near to the usual opening
 LEAST_AGREEMENT, SURE_AGREEMENT = 0.5, 0.94
 ASIDE = (0.0, -0.8, 0.8)  # of half its edge: how far a half-hidden box may be from the middle of what is seen
@@ -60,7 +63,7 @@ class Guess(NamedTuple):
     cost: float = 0.0
 
 
-class Found(NamedTuple):
+class FittedBox(NamedTuple):
     """A fitted box: its pose, its cost, and how well it agrees with what is seen (0 to 1)."""
 
     pose: Float[np.ndarray, " 4"]  # x, y, z, angle
@@ -70,7 +73,9 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Box(PaintedPart):
-    """It rests, or a `holder` holds it, or it is in the air where it is as large as it looks: whichever explains the picture."""
+    """It rests, or a `holder` holds it, or it is in the air where it is as large as it looks:
+    whichever explains the picture.
+    """
 
     behind: tuple[str, ...]  # paints that may hide it
     holder: str
@@ -193,7 +198,9 @@ def _hull(pose: np.ndarray, camera: Camera, half: float) -> Float[np.ndarray, "M
 
 
 def _resting(center: np.ndarray, camera: Camera, measures: Measures, shares: Sequence[float] = (0.0,)) -> Guess:
-    """At rest, at the middle of what is seen of it, or beside it by these shares of half its edge: a part may be hidden."""
+    """At rest, at the middle of what is seen of it, or beside it by these shares of half its edge:
+    a part may be hidden.
+    """
     rest = float(measures["rest"][0])
     point = np.array([*camera.ground(center, rest), rest])
     aside = np.array([(right, ahead, 0.0) for right in shares for ahead in shares])
@@ -214,7 +221,7 @@ def _shows_depth(pose: np.ndarray, view: View, camera: Camera, measures: Measure
     return bool(pose[2] > measures["rest"][0] + half / 2 and view.cover @ view.weight > LEAST_SHOWN * area)
 
 
-def _fit(guess: Guess, view: View, camera: Camera, half: float, blurs_px: Sequence[float]) -> Found:
+def _fit(guess: Guess, view: View, camera: Camera, half: float, blurs_px: Sequence[float]) -> FittedBox:
     """The box that explains a view, given where it is expected and how surely."""
     starts, expected, error, cost = guess
     trust = np.append(1.0 / np.asarray(error) ** 2, 0.0) * PIXEL_ERROR**2
@@ -230,10 +237,10 @@ def _fit(guess: Guess, view: View, camera: Camera, half: float, blurs_px: Sequen
     drawn = draw(pose, view.where, camera, half, blurs_px[-1])
     cost += float(((view.weight * (drawn - view.cover)) ** 2).sum() + (trust[:3] * (expected - pose[:3]) ** 2).sum())
     both = (view.weight * np.minimum(drawn, view.cover)).sum()
-    return Found(pose, cost, float(both / max((view.weight * np.maximum(drawn, view.cover)).sum(), 1e-6)))
+    return FittedBox(pose, cost, float(both / max((view.weight * np.maximum(drawn, view.cover)).sum(), 1e-6)))
 
 
-def _cost(found: Found) -> float:
+def _cost(found: FittedBox) -> float:
     return found.cost
 
 

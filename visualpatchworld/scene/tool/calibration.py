@@ -1,4 +1,6 @@
-"""What calibrating yields: the camera, the measures of every part and the rules for velocities, kept as a small JSON text."""
+"""What calibrating yields: the camera, the measures of every part and the rules for velocities,
+kept as a small JSON text.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ RIDGE = 1e-6
 
 
 @dataclass(frozen=True)
-class Motion:
+class VelocityRules:
     """The weights of each rule, by its key: frames before, frames after, and whether actions are known."""
 
     weights: Mapping[str, Float[np.ndarray, "features fields"]]
@@ -32,7 +34,9 @@ class Motion:
     def velocities(
         self, tracks: Float[np.ndarray, "T P"], actions: Float[np.ndarray, "T A"] | None, step: int, *, look_ahead: bool
     ) -> Float[np.ndarray, " fields"] | None:
-        """The velocities at a step of these tracks, from as many frames around it as there are; None from one frame alone."""
+        """The velocities at a step of these tracks, from as many frames around it as there are;
+        None from one frame alone.
+        """
         seen = np.atleast_1d(np.isfinite(tracks).all(axis=1))
         before = _run(seen[: step + 1][::-1], MOST_BEFORE)
         after = _run(seen[step:], MOST_AFTER) if look_ahead else 0
@@ -42,7 +46,7 @@ class Motion:
         return (features @ self.weights[_key(before, after, actions is not None)])[0]
 
 
-def fit_motion(episodes: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Motion:
+def fit_motion(episodes: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> VelocityRules:
     """One rule for every number of frames before and after, from episodes of tracks, actions and true velocities."""
     weights = {}
     for before, after, acted in itertools.product(range(MOST_BEFORE + 1), range(MOST_AFTER + 1), (False, True)):
@@ -59,7 +63,7 @@ def fit_motion(episodes: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) ->
         scale = np.maximum(np.abs(x).max(axis=0), 1e-12)
         normal = (x / scale).T @ (x / scale) + RIDGE * len(x) * np.eye(x.shape[1])
         weights[_key(before, after, acted)] = np.linalg.solve(normal, (x / scale).T @ y) / scale[:, None]
-    return Motion(weights)
+    return VelocityRules(weights)
 
 
 def sources(space: StateSpace) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -98,7 +102,7 @@ class Calibration:
 
     camera: Camera
     measures: Mapping[str, Measures]
-    motion: Motion
+    motion: VelocityRules
     noise: Numbers
 
     def text(self) -> str:
@@ -113,14 +117,16 @@ def parse_calibration(text: str) -> Calibration:
     try:
         data = json.loads(text)
         measures = {name: {key: _unpacked(value) for key, value in parts.items()} for name, parts in data["measures"].items()}
-        motion = Motion({key: _unpacked(value) for key, value in data["motion"].items()})
+        motion = VelocityRules({key: _unpacked(value) for key, value in data["motion"].items()})
         return Calibration(Camera(_unpacked(data["camera"])), measures, motion, data["noise"])
     except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
         raise VpwError("This is not a calibration that `Calibration.text` wrote; remove it, and it is made anew.") from error
 
 
 def calibrate(look: Look, space: StateSpace, trajectories: Sequence[Trajectory]) -> Calibration:
-    """Measure the camera and every part on pictures of known states, then the errors and velocities of what they see."""
+    """Measure the camera and every part on pictures of known states, then the
+    errors and velocities of what they see.
+    """
     pictures = [_Segmented(look, _frames(trajectory)) for trajectory in trajectories]
     known: list[Numbers] = [
         dict(zip(_places(space), map(float, state), strict=True)) for trajectory in trajectories for state in trajectory.observations
@@ -194,10 +200,10 @@ def _periods(look: Look) -> dict[str, float]:
     return {place: period for part in look.parts for place, period in part.periods.items()}
 
 
-def _motion(look: Look, space: StateSpace, trajectories: Sequence[Trajectory], seen: list[np.ndarray]) -> Motion:
+def _motion(look: Look, space: StateSpace, trajectories: Sequence[Trajectory], seen: list[np.ndarray]) -> VelocityRules:
     velocities, poses = sources(space)
     if not velocities:
-        return Motion({})
+        return VelocityRules({})
     columns, targets = [_places(space).index(place) for place in poses], [_places(space).index(place) for place in velocities]
     periods = _periods(look)
     episodes = []

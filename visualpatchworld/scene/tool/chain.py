@@ -15,7 +15,8 @@ from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
 from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting, centroid, patch_center, patches
 
-ROUGH_BLURS, FINE_STEPS = (1.0, 0.5, 0.25), 8  # at first edges are soft, in radii of the first link, so that they feel a link further away
+# At first edges are soft, in radii of the first link, so that they feel a link further away.
+ROUGH_BLURS, FINE_STEPS = (1.0, 0.5, 0.25), 8
 MARGIN_PX = 3
 LEAST_AGREEMENT, SURE_AGREEMENT = 0.6, 0.75  # of drawn and seen arm
 MOST_PATCHES = 6
@@ -27,7 +28,8 @@ class Arm(NamedTuple):
 
     base: Float[np.ndarray, " 2"]
     lengths: Float[np.ndarray, " 2"]  # the second link reaches to the tip's centre
-    widths: Float[np.ndarray, " 5"]  # radii of the links and of the tip, the second link's drawn length, and how far an edge is blurred
+    # Radii of the links and of the tip, the second link's drawn length, and how far an edge is blurred.
+    widths: Float[np.ndarray, " 5"]
 
 
 @dataclass(frozen=True)
@@ -146,7 +148,9 @@ def _from_segment(where: np.ndarray, start: np.ndarray, stop: np.ndarray) -> tup
 def _turn(
     joints: np.ndarray, where: np.ndarray, cover: np.ndarray, weight: np.ndarray, arm: Arm, blurs: Sequence[float]
 ) -> tuple[np.ndarray, float]:
-    """Gauss-Newton on the difference of drawn and seen arm, with these edges: the joints, and how well the two agree in the end."""
+    """Gauss-Newton on the difference of drawn and seen arm, with these edges:
+    the joints, and how well the two agree in the end.
+    """
     for blur in blurs:
         drawn, slopes = draw(joints, where, arm._replace(widths=np.append(arm.widths[:4], blur)))
         slopes = slopes * weight
@@ -159,7 +163,9 @@ def _turn(
 
 
 def _bends(tip: np.ndarray, arm: Arm) -> list[np.ndarray]:
-    """The two ways to bend the arm so that it reaches the tip; a half bend beside them where it is nearly straight or folded."""
+    """The two ways to bend the arm so that it reaches the tip;
+    a half bend beside them where it is nearly straight or folded.
+    """
     (a, b), (x, y) = arm.lengths, tip - arm.base
     cosine = np.clip((x * x + y * y - a * a - b * b) / (2 * a * b), -0.999, 0.999)
     bends = []

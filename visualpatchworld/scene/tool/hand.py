@@ -1,4 +1,6 @@
-"""A hand in space that opens and closes: its body of balls, measured from pictures, is moved until it covers what is seen of it."""
+"""A hand in space that opens and closes: its body of balls, measured from pictures,
+is moved until it covers what is seen of it.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,8 @@ LARGEST_STEP = np.array([0.03, 0.03, 0.03, 0.3, 0.3])
 LOOSE = np.array([1e2, 1e2, 1e2, 5.0, 5.0])  # ridge: a direction that pixels do not show stays as it was
 FIRST_DAMPING = 0.03
 LEAST_AGREEMENT, SURE_AGREEMENT = 0.55, 0.74
-LEAST_CUT_AGREEMENT, SURE_CUT_AGREEMENT = 0.72, 0.9  # of a hand that the picture's edge cuts off: what is left of it fits many poses
+# Of a hand that the picture's edge cuts off: what is left of it fits many poses.
+LEAST_CUT_AGREEMENT, SURE_CUT_AGREEMENT = 0.72, 0.9
 OTHER_DISTANCES = (-0.1, 0.1)  # how far away it is can not be guessed from a part
 OTHER_TURNS = tuple(np.array([0.0, 0.0, 0.0, turn, 0.0]) for turn in (0.5, -0.5))
 LEAST_SHOWN = 0.4  # share of it within the picture
@@ -75,7 +78,9 @@ ALIKE = 0.04  # distance up to which a guess and a fit speak of the same hand
 
 @dataclass(frozen=True)
 class Hand(PaintedPart):
-    """It always points down, and looks the same after a half-turn; `reach` is how far it extends from its point between the fingertips."""
+    """It always points down, and looks the same after a half-turn;
+    `reach` is how far it extends from its point between the fingertips.
+    """
 
     behind: tuple[str, ...]  # paints that may hide it
     reach: float
@@ -216,7 +221,9 @@ def _guess(mask: np.ndarray, measures: Measures, camera: Camera) -> np.ndarray:
 
 
 def _fit(pose: np.ndarray, view: View, balls: Balls, camera: Camera, blurs_px: Sequence[float]) -> tuple[np.ndarray, float]:
-    """Levenberg-Marquardt on the difference of drawn and seen hand, with edges that get sharper: the pose, and how well they agree."""
+    """Levenberg-Marquardt on the difference of drawn and seen hand, with edges that get sharper:
+    the pose, and how well they agree.
+    """
     damping, best, last_px = FIRST_DAMPING, np.inf, 0.0
     drawn, slopes = balls.draw(pose, view.where, camera, blurs_px[0])
     settled, agreement = pose, 0.0

@@ -1,4 +1,6 @@
-"""How a world looks, declared by its domain: paints, parts to see in them and the order of reading them; and the camera."""
+"""How a world looks, declared by its domain: paints, parts to see in them and the order of reading them;
+and the camera.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ class Paint:
 class Palette:
     """Every paint of a world, and the background's colour, against which the light of a picture is measured.
 
-    `softness` is the distance between colours, in levels of 255, at which membership fades: small where paints are alike.
+    `softness` is the distance between colours, in levels of 255, at which membership fades:
+    small where paints are alike.
     """
 
     paints: tuple[Paint, ...]
@@ -141,9 +144,11 @@ class PaintedPart(Part):
 
 @dataclass(frozen=True)
 class Look:
-    """The parts in the order in which they are seen; the known positions of the `anchor`, else of the first, calibrate the camera.
+    """The parts in the order in which they are seen;
+    the known positions of the `anchor`, else of the first, calibrate the camera.
 
-    `seen_constants` are the simulator's constants that change a picture: with others the same calibration serves, but for velocities.
+    `seen_constants` are the simulator's constants that change a picture:
+    with others the same calibration serves, but for velocities.
     """
 
     palette: Palette
@@ -152,7 +157,8 @@ class Look:
     anchor: str = ""
     seen_constants: tuple[str, ...] = ()
     num_episodes: int = 4  # to calibrate with
-    num_wandering: int = 0  # further ones with random actions, where the policy shows too little of what there is to see
+    # Further ones with random actions, where the policy shows too little of what there is to see.
+    num_wandering: int = 0
     every: int = 1  # one picture in so many is taken; more than 1 only where no velocity is asked for
 
 
@@ -193,7 +199,9 @@ def sharpened(mask: np.ndarray) -> np.ndarray:
 
 
 def patch_center(mask: np.ndarray, within: np.ndarray | None = None) -> Float[np.ndarray, " 2"] | None:
-    """The middle of the largest patch of a mask, or of what it shares with the largest patch of another; None where there is none."""
+    """The middle of the largest patch of a mask, or of what it shares with the largest patch of another;
+    None where there is none.
+    """
     patch = largest_patch(mask if within is None else within)
     return None if patch is None else centroid(mask * patch)
 
@@ -261,7 +269,9 @@ def fit_planar(points: Float[np.ndarray, "N 2"], pixels: Float[np.ndarray, "N 2"
 
 
 def fit_perspective(points: Float[np.ndarray, "N 3"], pixels: Float[np.ndarray, "N 2"]) -> Camera:
-    """The perspective camera by direct linear transformation; both sides are scaled first, so that the equations are well set."""
+    """The perspective camera by direct linear transformation;
+    both sides are scaled first, so that the equations are well set.
+    """
     to_unit3, to_unit2 = _unit_scaling(points), _unit_scaling(pixels)
     x = np.column_stack([points, np.ones(len(points))]) @ to_unit3.T
     u, v, _ = (np.column_stack([pixels, np.ones(len(pixels))]) @ to_unit2.T).T[:, :, None]
@@ -275,9 +285,11 @@ def fit_perspective(points: Float[np.ndarray, "N 3"], pixels: Float[np.ndarray, 
 
 
 def fit_pinhole(points: Float[np.ndarray, "N 3"], pixels: Float[np.ndarray, "N 2"], size_px: int) -> Camera:
-    """The perspective camera with square pixels that looks through the picture's middle, robustly, from a first linear guess.
+    """The perspective camera with square pixels that looks through the picture's middle, robustly,
+    from a first linear guess.
 
-    Things mostly lie on the ground, which leaves a general projection open; one focal length, a turn and a place are well determined.
+    Things mostly lie on the ground, which leaves a general projection open;
+    one focal length, a turn and a place are well determined.
     """
     from scipy.optimize import least_squares  # here, because every domain has a look and SciPy is slow to load
 

@@ -1,4 +1,6 @@
-"""What lies flat: a disc or a block, whose template is laid over every picture, and walls, which never move and are measured once."""
+"""What lies flat: a disc or a block, whose template is laid over every picture, and walls,
+which never move and are measured once.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ LEAST_UNCOVERED = 0.4
 
 @dataclass(frozen=True)
 class Shape(PaintedPart):
-    """`rim` is the width of a line drawn along its edge, half of it outside; a `glow` fades, its radius is its deviation."""
+    """`rim` is the width of a line drawn along its edge, half of it outside;
+    a `glow` fades, its radius is its deviation.
+    """
 
     turns: bool = False
     behind: tuple[str, ...] = ()  # paints that may hide it
@@ -47,7 +51,8 @@ class Shape(PaintedPart):
             weight = 1.0 - cv2.remap(self._hidden(masks), where, None, cv2.INTER_LINEAR, borderValue=1.0)  # pyright: ignore
             total += weight * cv2.remap(masks[self.paint], where, None, cv2.INTER_LINEAR)  # pyright: ignore
             seen += weight
-        template = Template(np.round(total / seen * COVER_LEVELS) / COVER_LEVELS, cell)  # rounded, a calibration packs small
+        # Rounded, a calibration packs small.
+        template = Template(np.round(total / seen * COVER_LEVELS) / COVER_LEVELS, cell)
         return {"cover": template.cover, "cell": np.array(cell), "edge": corners(template, 0.5)}
 
     def objects(self, measures: Measures) -> tuple[SceneObject, ...]:
@@ -110,7 +115,9 @@ SMALLEST_DOOR_PX = 4
 
 @dataclass(frozen=True)
 class Walls(Part):
-    """The outermost lines are four walls, or the `border` of one room where it has a name; a line between is `wall`, a gap `door`."""
+    """The outermost lines are four walls, or the `border` of one room where it has a name;
+    a line between is `wall`, a gap `door`.
+    """
 
     paint: str
     border: str = ""
@@ -173,7 +180,9 @@ class Walls(Part):
 
 
 def _lines(profile: Float[np.ndarray, " N"]) -> Float[np.ndarray, "lines 2"]:
-    """The beginning and the end of every line that stands out of a profile, in pixels; half-covered pixels count half."""
+    """The beginning and the end of every line that stands out of a profile, in pixels;
+    half-covered pixels count half.
+    """
     share = profile - np.median(profile)
     strong = share > LEAST_SHARE * share.max()
     edges = np.flatnonzero(np.diff(np.concatenate([[0], strong.astype(int), [0]])))

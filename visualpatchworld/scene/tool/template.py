@@ -1,4 +1,6 @@
-"""Templates: how a flat shape covers its own frame, its corners and convex parts, and the pose at which it agrees best with a mask."""
+"""Templates: how a flat shape covers its own frame, its corners and convex parts,
+and the pose at which it agrees best with a mask.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,12 @@ from visualpatchworld.scene.tool.look import Camera, rotation
 ROUGH_STEPS, FINE_STEPS = 2, 8
 MARGIN_PX = 3
 NUM_DIRECTIONS = 72
-NUM_CUT_TURNS, NUM_REFINED = 24, 3  # first guesses for a shape that the picture's edge cuts off, and how many of them are followed
+# First guesses for a shape that the picture's edge cuts off, and how many of them are followed.
+NUM_CUT_TURNS, NUM_REFINED = 24, 3
 SURE_AGREEMENT = 0.85
 
 
-class Placed(NamedTuple):
+class Placement(NamedTuple):
     """A template's pose, how well it covers the mask (0 to 1), and the share of it that nothing hides."""
 
     pose: Float[np.ndarray, " 3"]  # x, y, angle
@@ -68,11 +71,12 @@ class Template:
         return _spread(self.cover, self.grid - self.centroid)
 
 
-def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Template, turns: bool, patch: np.ndarray) -> Placed:
+def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Template, turns: bool, patch: np.ndarray) -> Placement:
     """The pose whose template agrees best with a patch of a mask; pixels that something hides have no say."""
     rows, columns = (np.flatnonzero(patch.any(axis=axis)) for axis in (1, 0))
     cut = turns and bool(_touched(rows, columns, mask).any())
-    # Of a shape that the edge cuts off, the longest side may be out of the picture, and must not be thought to lie beside the patch.
+    # Of a shape that the edge cuts off, the longest side may be out of the picture,
+    # and must not be thought to lie beside the patch.
     margin = round(len(template.cover) / 2 * template.cell * camera.pixels_per_unit(template.centroid)) if cut else MARGIN_PX
     top, left = max(rows[0] - margin, 0), max(columns[0] - margin, 0)
     window = slice(top, rows[-1] + margin + 1), slice(left, columns[-1] + margin + 1)
@@ -87,7 +91,8 @@ def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Templa
     placed = _refine(best.pose, points, observed, weight, template, turns, FINE_STEPS)
     if placed.agreement > SURE_AGREEMENT or not cut:
         return placed
-    # What is left of a shape that the edge cuts off has another centroid and another spread, so every turn has a chance.
+    # What is left of a shape that the edge cuts off has another centroid and another spread,
+    # so every turn has a chance.
     starts = _cut_starts(rows, columns, mask, camera, template, center)
     tries = [_refine(start, points, observed, weight, template, turns, ROUGH_STEPS) for start in starts]
     likely = sorted(tries, key=lambda found: -found.agreement)[:NUM_REFINED]
@@ -96,7 +101,7 @@ def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Templa
 
 def _refine(
     pose: np.ndarray, points: np.ndarray, observed: np.ndarray, weight: np.ndarray, template: Template, turns: bool, steps: int
-) -> Placed:
+) -> Placement:
     """Gauss-Newton on the difference of template and mask."""
     for _ in range(steps):
         cos, sin = math.cos(pose[2]), math.sin(pose[2])
@@ -108,7 +113,8 @@ def _refine(
             slopes.append(along * y - across * x)
         slope = np.stack([(part * weight).ravel() for part in slopes])
         error = ((observed - cover) * weight).ravel()
-        # In single precision the products of small matrices are quick; the ridge keeps a template without slopes in its place.
+        # In single precision the products of small matrices are quick;
+        # the ridge keeps a template without slopes in its place.
         normal = (slope @ slope.T).astype(np.float64) + 1e-9 * np.eye(len(slopes))
         move = np.linalg.solve(normal, slope @ error)
         pose = pose + np.append(move, [] if turns else [0.0])
@@ -116,10 +122,10 @@ def _refine(
             break
     both = (weight * np.minimum(observed, cover)).sum()
     either = (weight * np.maximum(observed, cover)).sum()
-    return Placed(pose, float(both / max(either, 1e-6)), float((weight * cover).sum() / max(cover.sum(), 1e-6)))
+    return Placement(pose, float(both / max(either, 1e-6)), float((weight * cover).sum() / max(cover.sum(), 1e-6)))
 
 
-def _agreement(placed: Placed) -> float:
+def _agreement(placed: Placement) -> float:
     return placed.agreement
 
 
@@ -148,7 +154,9 @@ def _origin(center: np.ndarray, angle: float, template: Template) -> np.ndarray:
 
 
 def _likely_angles(observed: np.ndarray, offsets: np.ndarray, template: Template) -> tuple[float, ...]:
-    """The two best turns that bring the template's spread over directions onto the mask's; moments alone leave a half-turn open."""
+    """The two best turns that bring the template's spread over directions onto the mask's;
+    moments alone leave a half-turn open.
+    """
     match = np.fft.irfft(np.fft.rfft(_spread(observed, offsets)) * np.conj(np.fft.rfft(template.spread)), NUM_DIRECTIONS)
     best = int(match.argmax())
     apart = np.abs((np.arange(NUM_DIRECTIONS) - best + NUM_DIRECTIONS / 2) % NUM_DIRECTIONS - NUM_DIRECTIONS / 2)
@@ -226,7 +234,9 @@ def inset(polygon: Polygon, distance: float) -> Polygon:
 
 
 def convex_parts(polygon: Polygon) -> tuple[Polygon, ...]:
-    """Convex polygons that together make up a counter-clockwise one: it is cut at a corner that turns inwards, along one of its sides."""
+    """Convex polygons that together make up a counter-clockwise one:
+    it is cut at a corner that turns inwards, along one of its sides.
+    """
     count = len(polygon)
     ahead, behind = np.roll(polygon, -1, axis=0) - polygon, polygon - np.roll(polygon, 1, axis=0)
     turn = behind[:, 0] * ahead[:, 1] - behind[:, 1] * ahead[:, 0]
