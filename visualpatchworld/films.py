@@ -46,7 +46,7 @@ Frame = UInt8[np.ndarray, "H W 3"]
 
 
 def imagined(program: Program, trajectory: Trajectory, horizon: int) -> Float[np.ndarray, "T+1 O"]:
-    """What the program foresees along the actions of a trajectory, beginning anew
+    """What the program predicts along the actions of a trajectory, beginning anew
     from the truth every so many steps.
     """
     steps, width = len(trajectory), trajectory.observations.shape[1]
@@ -57,10 +57,10 @@ def imagined(program: Program, trajectory: Trajectory, horizon: int) -> Float[np
         world = imagine(program, "jax", np.float64)
         ahead = jax.jit(jax.vmap(lambda start, acted: world.ahead(world.read(start), acted)))
         seen = ahead(jnp.asarray(trajectory.observations[starts], jnp.float64), jnp.asarray(actions, jnp.float64))
-        foreseen = np.asarray(seen)
-    if foreseen.shape[-1] != width:
-        raise BadTrace(f"The program observes {foreseen.shape[-1]} fields, and the world {width}.")
-    return np.concatenate([trajectory.observations[:1], foreseen.reshape(-1, width)[:steps]])
+        predicted = np.asarray(seen)
+    if predicted.shape[-1] != width:
+        raise BadTrace(f"The program observes {predicted.shape[-1]} fields, and the world {width}.")
+    return np.concatenate([trajectory.observations[:1], predicted.reshape(-1, width)[:steps]])
 
 
 class NoPictures(VpwError):

@@ -8,7 +8,7 @@ from draws import SEED
 
 from visualpatchworld.induction.ends import find_ends, shortest_between
 from visualpatchworld.induction.reading import Coordinate, Reading
-from visualpatchworld.induction.reward import find_reward
+from visualpatchworld.induction.reward import find_reward, holds
 from visualpatchworld.induction.transitions import Transitions
 from visualpatchworld.laws.shaping import bell, dome, wrap
 from visualpatchworld.world.world import ActionSpace
@@ -54,6 +54,22 @@ def test_a_bonus_for_the_end_is_found(rng):
     found = find_reward(READING, SPACE, steps)
     assert found.exact
     assert "terminated(next_state)" in found.expression
+
+
+def test_a_distance_from_a_place_that_nobody_named_is_found(rng):
+    at, goal, price = rng.uniform(-1, 1), rng.uniform(-1, 1), rng.uniform(0.05, 0.5)
+    found = find_reward(READING, SPACE, made_steps(rng, lambda x, t, v, s, u: -np.hypot(x - at, v - goal) - price * u**2))
+    assert found.exact and found.expression.count("np.hypot(") == 1, f"seed {SEED}: {found}"
+    found = find_reward(READING, SPACE, made_steps(rng, lambda x, t, v, s, u: -np.abs(x - at) - price * np.abs(v - goal)))
+    assert found.exact and found.expression.count("np.abs(") == 2, f"seed {SEED}: {found}"
+
+
+def test_an_end_may_pay_instead_of_a_distance(rng):
+    edge, bonus = rng.uniform(1, 2), rng.uniform(5, 50)
+    steps = made_steps(rng, lambda x, t, v, s, u: np.where(x > edge, bonus, -np.abs(v - 0.4)), lambda x, t: x > edge)
+    found = find_reward(READING, SPACE, steps)
+    assert found.exact and "terminated(next_state)" in found.expression, f"seed {SEED}: {found}"
+    assert holds(found, steps), f"seed {SEED}: {found}"
 
 
 def test_noise_is_not_called_exact(rng):

@@ -427,6 +427,78 @@ def hill(rng):
     return Animal("hill", run(rng, step, start, space, steps=150), space, {"gain": gain, "pull": pull, "wave": wave})
 
 
+def tanks(rng):
+    """Two levels that run off by their roots, and run dry."""
+    dt, fill, first, second = 0.5, rng.uniform(0.15, 0.3), rng.uniform(0.1, 0.15), rng.uniform(0.05, 0.1)
+    space = ActionSpace("continuous", (0.0,), (1.0,))
+
+    def step(s, a):
+        over = first * np.sqrt(max(s[0], 0))
+        return np.maximum(s + dt * np.array([fill * a[0] - over, over - second * np.sqrt(max(s[1], 0))]), 0)
+
+    trajectories = run(rng, step, lambda: rng.uniform(0.1, 2, 2), space, hold=12)
+    return Animal("tanks", trajectories, space, {"fill": dt * fill, "first": dt * first, "second": dt * second})
+
+
+def thermostat(rng):
+    """A heater that a threshold turns on and another one turns off."""
+    leak, heat, cold, hot = rng.uniform(0.02, 0.05), rng.uniform(0.8, 1.5), rng.uniform(18, 19), rng.uniform(21, 22)
+    space = ActionSpace("continuous", (-5.0,), (15.0,))
+
+    def step(s, a):
+        on = 1.0 if s[0] < cold else 0.0 if s[0] > hot else s[1]
+        return np.array([s[0] + leak * (a[0] - s[0]) + heat * s[1], on])
+
+    start = lambda: np.array([rng.uniform(16, 24), float(rng.integers(2))])  # noqa: E731
+    constants = {"leak": leak, "heat": heat, "cold": cold, "hot": hot}
+    return Animal("thermostat", run(rng, step, start, space, hold=5), space, constants, laws=("switch",))
+
+
+def grid(rng):
+    """Cells with borders and some that are walled off; an action is one of four ways, or one more that is nothing."""
+    walls = {tuple(cell) for cell in rng.integers(1, 5, (4, 2)).tolist()}
+    space = ActionSpace("discrete", counts=(5,))
+    ways = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (0, 0)])[rng.permutation(5)]
+
+    def step(s, a):
+        to = np.clip(s + ways[int(a[0])], 0, [6, 5])
+        return s if tuple(to.astype(int).tolist()) in walls else to
+
+    trajectories = run(rng, step, lambda: np.array([rng.integers(7), 0]), space, episodes=15)
+    return Animal("grid", trajectories, space, {"step": 1.0, "width": 6.0}, laws=("clip", "wall"))
+
+
+def clock(rng):
+    """A time of day that begins anew, and a store that fills worse than it empties."""
+    good, most = rng.uniform(0.85, 0.95), rng.uniform(8, 12)
+    space = ActionSpace("continuous", (-3.0,), (3.0,))
+
+    def step(s, a):
+        return np.array([(s[0] + 1) % 24, np.clip(s[1] + (good * a[0] if a[0] > 0 else a[0] / good), 0, most)])
+
+    start = lambda: np.array([rng.integers(24), rng.uniform(0, most)])  # noqa: E731
+    return Animal("clock", run(rng, step, start, space), space, {"period": 24.0, "most": most}, laws=("wrap",))
+
+
+def late_servo(rng):
+    """Dead zone and delay at once."""
+    dt, gain, drag, dead = 0.02, rng.uniform(20, 40), rng.uniform(3, 6), rng.uniform(0.15, 0.3)
+    waiting = [0.0, 0.0]
+
+    def start():
+        waiting[:] = [0.0, 0.0]
+        return rng.uniform(-1, 1, 2)
+
+    def step(s, a):
+        waiting.append(float(a[0]))
+        u = waiting.pop(0)
+        v = s[1] + dt * (gain * np.sign(u) * max(abs(u) - dead, 0) - drag * s[1])
+        return np.array([s[0] + dt * v, v])
+
+    constants = {"gain": gain, "drag": drag, "dead": dead}
+    return Animal("late_servo", run(rng, step, start, PUSH, hold=2), PUSH, constants, laws=("dead zone",))
+
+
 def discs(rng):
     dt, gain, drag, reach, back = 0.02, rng.uniform(4, 8), rng.uniform(0.2, 0.6), rng.uniform(0.3, 0.5), rng.uniform(0.5, 1.0)
 
@@ -450,4 +522,5 @@ ZOO = (
     first_order, unicycle, boat, bicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, sticking, bent_drag,
     springs_between, regional, clip, stop, bounce, soft_stop, burning_mass, throttle, paddle, reactor, action_table, even_table,
     pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
+    tanks, thermostat, grid, clock, late_servo,
 )  # fmt: skip

@@ -193,7 +193,7 @@ def test_perception_draws_both_graphs_over_the_picture(folder: Path):
 def test_programs_show_step_and_what_was_foreseen(folder: Path):
     said = "\n".join(text.get_text() for text in made("programs", folder).texts)
     assert "def step(state, action):" in said
-    assert "foreseen  puck_x 0.12" in said and "puck_m 0.02" in said
+    assert "predicted puck_x 0.12" in said and "puck_m 0.02" in said
     assert "step 7 of test episode 2" in said
 
 

@@ -11,7 +11,7 @@ from toy_program import OBEYS, RIGHT
 
 from visualpatchworld.plan.cem import CEM, siblings
 from visualpatchworld.plan.planner import Planner, Situation
-from visualpatchworld.plan.sampling import coloured, first_rounds, least_cost, sampling_search, whole_again
+from visualpatchworld.plan.sampling import coloured, first_rounds, for_whole_goal, sampling_search
 from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer
 from visualpatchworld.program.program import Program
 
@@ -176,13 +176,18 @@ def test_what_is_moved_at_will_may_leave_its_place_for_the_rest_of_a_precise_goa
         )  # of the whole goal
 
 
-def test_a_plan_for_a_part_of_the_goal_ends_no_search():
+def test_a_plan_for_a_part_of_the_goal_is_never_the_best():
     precise = replace(SEARCH, restarts=2, moved_at_will=(0,)).within(0.1)
     rounds = first_rounds(precise, jnp.zeros((6, 1)))._replace(best_cost=jnp.array([0.5, 0.01]))
     np.testing.assert_allclose(precise.loosened(jnp.array([1.0, 2.0])), [np.nan, 2.0])
-    assert float(least_cost(precise, rounds, precise.loose_iterations)) == pytest.approx(0.5)
-    assert whole_again(precise, rounds, precise.loose_iterations).best_cost.tolist() == [0.5, np.inf]
-    assert float(least_cost(precise, rounds, precise.loose_iterations + 1)) == pytest.approx(0.01)
+    assert for_whole_goal(precise, rounds, precise.loose_iterations).best_cost.tolist() == [0.5, np.inf]
+    assert for_whole_goal(precise, rounds, precise.loose_iterations + 1).best_cost.tolist() == rounds.best_cost.tolist()
+    # Only the hand is away, and the search ends in its first rounds: the box, which is right already, must not count alone.
+    away = Situation(np.array([-0.4, 0.5]), np.array([0.0, 0.5]))
+    hasty = replace(precise, enough=0.1, samples=200)
+    for scorer in (InducedScorer(PUSHES, lack), RolloutScorer(push, lack)):
+        found = sampling_search(hasty, scorer)(away, REST, KEY)
+        assert found.cost == pytest.approx(float(lack(push(away.state, found.actions[None]), away.goal)[0]), abs=1e-4)
 
 
 def test_a_usual_search_heeds_the_whole_goal():

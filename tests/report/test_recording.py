@@ -1,4 +1,4 @@
-"""`vpw record`: what is written is what happened and what the program foresees, for domains, environments and logs."""
+"""`vpw record`: what is written is what happened and what the program predicts, for domains, environments and logs."""
 
 import json
 import sys
@@ -62,7 +62,7 @@ def test_the_truth_of_an_environment_is_what_it_does_under_varied_actions():
 
 
 @pytest.mark.parametrize("horizon", [1, 7, STEPS, 2 * STEPS])
-def test_a_right_program_foresees_what_happened(horizon: int):
+def test_a_right_program_predicts_what_happened(horizon: int):
     run = oscillation(np.random.default_rng(3))
     program = toy_program.Program(OSCILLATOR)
     assert imagined(program, run, horizon) == pytest.approx(run.observations, abs=1e-12)
@@ -70,9 +70,9 @@ def test_a_right_program_foresees_what_happened(horizon: int):
 
 def test_a_wrong_program_begins_anew_from_the_truth():
     run = oscillation(np.random.default_rng(3))
-    foreseen = imagined(toy_program.Program(OSCILLATOR).edited({"SPRING": 2 * SPRING}), run, 10)
+    predicted = imagined(toy_program.Program(OSCILLATOR).edited({"SPRING": 2 * SPRING}), run, 10)
     for begun in (0, 10, 20):  # one step after it, only that step is wrong
-        assert (foreseen - run.observations)[begun + 1, 1] == pytest.approx(-DT * SPRING * run.observations[begun, 0])
+        assert (predicted - run.observations)[begun + 1, 1] == pytest.approx(-DT * SPRING * run.observations[begun, 0])
 
 
 def test_errors_take_the_short_way_round():

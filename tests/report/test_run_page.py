@@ -100,7 +100,7 @@ def test_foresight_shows_errors_and_one_stretch_beside_the_truth(folder: Path):
     made = page(folder)
     labels = [attributes["aria-label"] or "" for tag, attributes in made.tags if attributes.get("class") == "chart"]
     assert labels[0] == "error of puck_m: mean ends at 1e-05; median ends at 1e-06."
-    ends = [re.fullmatch(r"(puck_\w+) \(.+\): truth ends at (\S+); foreseen ends at (\S+)\.", label) for label in labels[1:]]
+    ends = [re.fullmatch(r"(puck_\w+) \(.+\): truth ends at (\S+); predicted ends at (\S+)\.", label) for label in labels[1:]]
     assert [end[1] for end in ends if end] == ["puck_x", "puck_vx"]
     assert all(end and float(end[2]) == pytest.approx(float(end[3]), rel=0.02, abs=1e-6) for end in ends)  # it is the toy's own law
 

@@ -166,6 +166,34 @@ def test_a_table_without_a_clue_asks(tmp_path: Path):
         opened(path, columns=Columns(action=("beem",)))
 
 
+def test_a_value_far_beyond_all_others_was_not_measured(tmp_path: Path):
+    rows = [f"{np.sin(t)},0.5" for t in range(100)]
+    rows[40] = "1e20,0.5"
+    assert [len(one) for one in opened(write_csv(tmp_path / "one.csv", ["x,u", *rows])).logged()] == [39, 58]
+    large = [f"{1e20 * np.sin(t)},0.5" for t in range(100)]
+    assert [len(one) for one in opened(write_csv(tmp_path / "all.csv", ["x,u", *large])).logged()] == [99]
+
+
+def test_numbers_with_a_decimal_comma_are_numbers(tmp_path: Path):
+    world = opened(write_csv(tmp_path / "comma.csv", ["x;u", "0,5;1", "-1,25;2,5e1", "2;3"]))
+    np.testing.assert_allclose(world.logged()[0].observations[:, 0], [0.5, -1.25, 2.0])
+    np.testing.assert_allclose(world.logged()[0].actions[:, 0], [1, 25])
+
+
+def test_uneven_times_are_a_caution(tmp_path: Path):
+    times = np.cumsum(np.random.default_rng(0).uniform(0.7, 1.3, 50))
+    world = opened(write_csv(tmp_path / "uneven.csv", ["t,x,u", *(f"{t},{t * t},0.5" for t in times)]))
+    assert world.caution.startswith("'t' is uneven")
+    assert not opened(write_csv(tmp_path / "even.csv", ["t,x,u", *(f"{t},{t * t},0.5" for t in range(50))])).caution
+
+
+def test_files_without_rows_are_one_sentence(tmp_path: Path):
+    with pytest.raises(BadTrace, match="has no rows, only the names of columns: x, u"):
+        opened(write_csv(tmp_path / "none.csv", ["x,u"]))
+    with pytest.raises(BadTrace, match="is empty"):
+        opened({"observations": np.zeros((0, 2)), "actions": np.zeros((0, 1))})
+
+
 def test_time_that_runs_late_is_a_gap_and_backwards_a_mistake(tmp_path: Path):
     rows = ["t,x,u", *(f"{t},{t * t},0.5" for t in (0, 1, 2, 3, 9, 10, 11))]
     assert [len(one) for one in opened(write_csv(tmp_path / "late.csv", rows)).logged()] == [3, 2]

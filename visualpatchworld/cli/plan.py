@@ -1,5 +1,5 @@
 """`vpw plan` and `vpw acquire`: act with a program, measure how often that succeeds,
-and refit it to what it did not foresee.
+and refit it to what it did not predict.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def plan(
     observe: Annotated[
         Observe, typer.Option(help="What the planner is told: the simulator's state, or what is read off frames.")
     ] = "oracle",
-    score: Annotated[str, typer.Option(metavar="[induced|hybrid|sparing|simulator]", help="Who foresees candidate plans.")] = "induced",
+    score: Annotated[
+        str, typer.Option(metavar="[induced|hybrid|sparing|simulator]", help="Who predicts what candidate plans lead to.")
+    ] = "induced",
     traces: Annotated[
         Path | None, typer.Option(metavar="FILE.h5", help="Episodes whose last fifth holds the tasks; collected when not given.")
     ] = None,
@@ -82,7 +84,7 @@ def plan(
     budget: Annotated[int | None, typer.Option(min=1, max=MOST, metavar="N", help="Steps allowed, in place of the protocol's.")] = None,
     horizon: Annotated[
         int | None,
-        typer.Option(min=1, max=1000, metavar="N", help="Foresee and execute N steps at a time, in place of the planner's own."),
+        typer.Option(min=1, max=1000, metavar="N", help="Predict and execute N steps at a time, in place of the planner's own."),
     ] = None,
     sandbox: InSandbox = False,
     unfiltered: Unfiltered = False,

@@ -18,12 +18,14 @@ from visualpatchworld.induction.draft import cut, normalised_errors
 from visualpatchworld.induction.ends import Ends, Inside, find_ends
 from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
+from visualpatchworld.induction.floor import floored
 from visualpatchworld.induction.inputs import Between, input_between
 from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.march import predicted
 from visualpatchworld.induction.motion import number_line, source_of
 from visualpatchworld.induction.reading import Integrator, Reading, table
 from visualpatchworld.induction.reward import Reward, find_reward
+from visualpatchworld.induction.reward_places import named_distances
 from visualpatchworld.induction.search import Found, search_dynamics
 from visualpatchworld.induction.transitions import transitions
 from visualpatchworld.laws.shaping import wrap
@@ -142,13 +144,19 @@ def discover(
     progress("finding reward and end")
     steps = transitions(found.reading, [*data, *kept_aside])
     rules = clock.part(RULES_SECONDS).at_least(LEAST_FOR_RULES)
-    reward, ends = find_reward(found.reading, world.action_space, steps, rules), find_ends(found.reading, steps)
+    reward = find_reward(found.reading, world.action_space, steps, rules)
+    ends = find_ends(found.reading, steps, distances=named_distances(reward.expression))
     known = Known(found, reward, ends, tuple(data), tuple(kept_aside))
     if can_act:
         experiments = Experiments(world, search, written, budget=budget, seed=seed, clock=clock, progress=progress)
         known = experiments.run(known, visited)
     errors = _errors(known.found, known.aside)
-    known = replace(known, found=_held_to(known.found, errors))
+    found = floored(_held_to(known.found, errors), known.data)
+    if isinstance(world, LogWorld) and world.caution:
+        found = replace(found, why=f"{found.why.rstrip('.')}; {world.caution}.")
+    if found.draft is not known.found.draft:
+        errors = _errors(found, known.aside)
+    known = replace(known, found=found)
     program = write(world, known.found, known.reward, known.ends, known.inside, errors)
     spent = time.perf_counter() - began
     return Discovery(world.name, known.found.reading, known.found, known.reward, known.ends, program, errors, world.env_steps, spent)

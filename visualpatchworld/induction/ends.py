@@ -87,8 +87,13 @@ def tests(thresholds: Sequence[Threshold], number: Callable[[Threshold], str]) -
     return " | ".join(parts) or "False"
 
 
-def find_ends(reading: Reading, steps: Transitions, happened: Bool[np.ndarray, " N"] | None = None) -> Ends:
-    """The fewest thresholds on the state after a step that tell the ends (or what else `happened`) from everything else."""
+def find_ends(
+    reading: Reading, steps: Transitions, happened: Bool[np.ndarray, " N"] | None = None, distances: Sequence[str] = ()
+) -> Ends:
+    """The fewest thresholds on the state after a step that tell the ends (or what else `happened`) from everything else.
+
+    `distances` are further expressions over the state that may be what a threshold is of, such as those that a reward names.
+    """
     happened = steps.ended if happened is None else happened
     events = int(happened.sum())
     if not events:
@@ -96,7 +101,7 @@ def find_ends(reading: Reading, steps: Transitions, happened: Bool[np.ndarray, "
     atoms = [*state_atoms(reading), *chain_heights(reading), *goal_differences(reading)]
     plain = [f"state.{coordinate.name}" for coordinate in reading.coordinates if not coordinate.angle]
     places = [*goal_differences(reading), *(f"({d.expression})" for d in reading.derived), *plain]
-    candidates = list(dict.fromkeys([*atoms, *(f"np.abs({atom})" for atom in atoms), *lengths(places)]))
+    candidates = list(dict.fromkeys([*atoms, *(f"np.abs({atom})" for atom in atoms), *distances, *lengths(places)]))
     values = [steps.value(_after(candidate)) for candidate in candidates]
     rules: list[Threshold] = []
     left = happened.copy()

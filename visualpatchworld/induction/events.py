@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from visualpatchworld.induction.terms import Rows
 
 WAVES = 80  # random smooth features
 CUT = 10.0
+CELLS = 4  # steps per cell of a grid, at least
 PILE = 150  # parts of a column's range, of which the outermost may hold a pile
 OPPOSITE = -0.25  # errors of neighbouring steps that are so opposite are noise of observations
 MOST_SET_ASIDE = 0.4  # more rows than this are no events: the smooth fit is just poor
@@ -105,15 +107,21 @@ def noise_left(left: Float[np.ndarray, " N"], rows: Rows, kept: Bool[np.ndarray,
     return float(np.sqrt(np.mean(left[fine] ** 2))) if likeness < OPPOSITE else 0.0
 
 
-def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
-    """Steps that end at a value of a field that is met again and again: a wall or a clip."""
+def at_edges(rows: Rows, of: Collection[str] | None = None) -> Bool[np.ndarray, " N"]:
+    """Steps that end at a value of a field (of one of these, where they are named) that is met again and again: a wall or a clip."""
     found = np.zeros(len(rows.before), bool)
     # What stays at such a value is held there, unless it is at rest in all fields; and also then, if it rests whatever is done.
     still = (rows.after == rows.before).all(axis=1)
     if still.any() and rows.actions.shape[1] and np.ptp(rows.actions[still], axis=0).any():
         still = np.zeros(len(still), bool)
     moving = _moving(rows)
-    for column in moving:
+    if in_cells(rows):
+        # Whoever runs into a wall of a grid stays where he is; other steps tell what an action does, if it ever does anything.
+        stayed = (rows.after == rows.before).all(axis=1)
+        _, choice = np.unique(rows.actions, axis=0, return_inverse=True)
+        moves = np.bincount(choice.ravel(), weights=~stayed) > 0
+        return stayed & moves[choice.ravel()]
+    for column in moving if of is None else [k for k in moving if rows.names[k] in of]:
         before, after = rows.before[:, column], rows.after[:, column]
         often = repeated(after) & _met_again(after, before)
         found |= often & ((after != before) | ~still)
@@ -122,6 +130,16 @@ def at_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
             # What comes to a stand again and again is held there: only steps that go on moving the same way tell the forces.
             found |= np.sign(before) * np.sign(after) <= 0
     return found
+
+
+def in_cells(rows: Rows) -> bool:
+    """Whether a choice of actions moves all that moves from one whole number to another, of which there are few."""
+    moving = _moving(rows)
+    seen = np.concatenate([rows.before[:, moving], rows.after[:, moving]])
+    chosen = rows.actions.shape[1] > 0 and bool((rows.actions == np.round(rows.actions)).all())
+    if not moving or not chosen or not (seen == np.round(seen)).all():
+        return False
+    return len(np.unique(seen, axis=0)) < len(rows.before) / CELLS
 
 
 def _met_again(after: Float[np.ndarray, " N"], before: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:

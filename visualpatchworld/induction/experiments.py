@@ -13,8 +13,8 @@ from visualpatchworld.induction.ends import Ends, Inside, find_ends, find_inside
 from visualpatchworld.induction.experience import experience
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.probe import FEW_VALUES, MOST_STEPS, Extremes, Probe, acting, extreme_actions, find_places, pumping_policies
-from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.reward import Reward, find_reward, holds
+from visualpatchworld.induction.reward_places import named_distances
 from visualpatchworld.induction.rivals import with_limits
 from visualpatchworld.induction.search import Found
 from visualpatchworld.induction.terms import Rows, rows_of
@@ -168,24 +168,22 @@ class Experiments:
 
     def _searched(self, known: Known) -> Found:
         found = known.found
-        rows = _rows(known)
-        if len(rows.before) == 0 or mispredicted(found, rows).sum() < LEAST_OPEN:
+        seen = _seen(known)
+        if not seen or mispredicted(found, seen).sum() < LEAST_OPEN:
             return found
         best = found.evidence[0]
         data = experience(best.reading, [t for t in known.data if len(t) >= 2], found.memory)
         looks = [t for t in known.looks if len(t)]
-        again = with_limits(
-            best, data, _rows(replace(known, data=(), looks=tuple(looks))) if looks else None, self.clock.part(LIMITS_SHARE)
-        )
+        again = with_limits(best, data, _rows(found, looks) if looks and not found.memory.steps else None, self.clock.part(LIMITS_SHARE))
         evidence = (again, *found.evidence[1:])
         verdict, why = judge(evidence)
         option = replace(found, draft=again.draft, evidence=evidence, verdict=verdict, why=why)
-        if mispredicted(option, rows).sum() <= mispredicted(found, rows).sum():
+        if mispredicted(option, seen).sum() <= mispredicted(found, seen).sum():
             found = option
-        if mispredicted(found, rows).mean() > MANY_OPEN and self.clock.left > SECONDS_TO_SEARCH:
+        if mispredicted(found, seen).mean() > MANY_OPEN and self.clock.left > SECONDS_TO_SEARCH:
             self.progress("searching again with what was seen since")
             other = self.search(known.data)
-            if mispredicted(other, rows).sum() < mispredicted(found, rows).sum():
+            if mispredicted(other, seen).sum() < mispredicted(found, seen).sum():
                 found = other
         return found
 
@@ -201,14 +199,14 @@ def _lawful(found: Found) -> bool:
 def with_rules(known: Known, world: World, clock: Clock) -> Known:
     """Reward and end anew from all that was seen; a reward that still holds stays."""
     steps = known.steps
-    ends = find_ends(known.found.reading, steps)
     reward = (
         known.reward
         if holds(known.reward, steps)
         else find_reward(known.found.reading, world.action_space, steps, clock.at_least(LEAST_FOR_RULES))
     )
+    ends = find_ends(known.found.reading, steps, distances=named_distances(reward.expression))
     alone = replace(known, data=(*known.data, *known.aside))
-    inside = find_inside(known.found.reading, steps, mispredicted(known.found, _rows(alone))) if _lawful(known.found) else Inside()
+    inside = find_inside(known.found.reading, steps, mispredicted(known.found, _seen(alone))) if _lawful(known.found) else Inside()
     return replace(known, reward=reward, ends=ends, inside=inside)
 
 
@@ -217,21 +215,28 @@ def went_as_predicted(known: Known, played: Trajectory) -> bool:
     alone = replace(known, data=(played,), aside=(), looks=())
     steps = alone.steps
     crossed = steps.value(tests(known.ends.thresholds, lambda rule: repr(rule.value)).replace("state.", "next_state.")).astype(bool)
-    return not mispredicted(known.found, _rows(alone)).any() and holds(known.reward, steps) and bool((crossed == steps.ended).all())
+    return not mispredicted(known.found, _seen(alone)).any() and holds(known.reward, steps) and bool((crossed == steps.ended).all())
 
 
-def mispredicted(found: Found, rows: Rows) -> Bool[np.ndarray, " N"]:
-    """Steps that the program misses by far more than it missed most of those that it was found from."""
+def mispredicted(found: Found, seen: Sequence[Trajectory]) -> Bool[np.ndarray, " N"]:
+    """Steps that the program misses by far more than it missed most of those that it was found from.
+
+    Nothing is said of steps whose remembered actions were done before a trajectory begins.
+    """
+    rows = _rows(found, seen)
     given = march(found.draft.program, rows.before, rows.actions[:, None])[:, 0]
     off = np.where(np.isfinite(given), np.abs(rows.after - given), np.inf)
-    return np.asarray((off > open_rows(found.evidence[0]).tolerance[: off.shape[1]]).any(axis=1))
+    missed = (off > open_rows(found.evidence[0]).tolerance[: off.shape[1]]).any(axis=1)
+    return np.asarray(missed & (rows.time >= found.memory.steps))
 
 
-def _rows(known: Known) -> Rows:
-    reading: Reading = known.found.reading
-    seen = [t for t in (*known.data, *known.looks) if len(t)]
-    states: list[Float[np.ndarray, "T+1 S"]] = [reading.states(t) for t in seen]
-    return rows_of(reading.state_names, states, [t.actions for t in seen])
+def _seen(known: Known) -> list[Trajectory]:
+    return [t for t in (*known.data, *known.looks) if len(t)]
+
+
+def _rows(found: Found, seen: Sequence[Trajectory]) -> Rows:
+    states: list[Float[np.ndarray, "T+1 S"]] = [found.states(t) for t in seen]
+    return rows_of((*found.reading.state_names, *found.memory.names), states, [t.actions for t in seen])
 
 
 def _paid_otherwise(steps: Transitions) -> Bool[np.ndarray, " N"] | None:

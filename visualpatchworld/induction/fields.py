@@ -167,7 +167,9 @@ def _find_constants(
         if given.get(column, ("constant", None))[0] != "constant":
             continue
         if np.ptp(seen[:, column]) <= slack:
-            note(column, "constant", None, f"is {seen[0, column]:.6g} in all {len(seen)} rows")
+            apart = float(np.ptp(seen[:, column]))
+            same = f"is {seen[0, column]:.6g} in all {len(seen)} rows"
+            note(column, "constant", None, same if not apart else f"{same} but for {apart:.1g}, too little to tell from rounding")
         elif len(trajectories) > 1 and all(np.ptp(t.observations[:, column]) <= slack for t in trajectories):
             parameters.append(column)
     return parameters

@@ -85,6 +85,7 @@ def drives(space: ActionSpace, delay: Delay) -> list[Term]:
                 terms += [Term(f"({code} == {k})", "drive", f"{label}_{k}", cost=1.01, of=(code,)) for k in chosen]
         else:
             terms.append(Term(f"(2 * {code} - 1)", "drive", label, of=(code,)))
+            terms.append(Term(code, "drive", f"{label}_ON", of=(code,)))
     return terms
 
 

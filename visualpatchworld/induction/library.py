@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from visualpatchworld.induction.terms import Rows, Term
 WIDE = 10  # with more state fields than this, products of others are left out
 FEW = 4  # state fields up to which rarer products and rates are tried
 MANY = 45  # places of a scan
+OFTEN = 10  # steps that begin at the least value of a field that is clipped there
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
     others = [c for c in reading.coordinates if c is not own]
     wide = len(reading.state_names) > WIDE
     spans = {name: (float(column.min()), float(column.max())) for name, column in zip(rows.names, rows.before.T, strict=True)}
+    emptied = {name for name, column in zip(rows.names, rows.before.T, strict=True) if (column == spans[name][0]).sum() >= OFTEN}
     turning = [c for c in reading.coordinates if _may_turn(c, spans)]
     q, v = f"state.{own.name}", f"state.{own.velocity}"
     plain = [Term("1.0", "field", "PUSH"), *inputs]
@@ -75,13 +78,20 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
     for name, _ in reading.parameters:
         plain.append(Term(f"state.{name}", "coupling", f"BY_{_up(name)}", 1.2, (name,)))
         plain.append(Term(f"({q} - state.{name})", "spring", f"SPRING_{_up(name)}", 1.15, (own.name, name)))
-    return Library(
-        (
-            tuple(_once(plain)),
-            tuple(_products(reading, own, inputs, shaped, turning, spans, wide)),
-            tuple(_scanned(reading, own, inputs, shaped, turning, spans, wide)),
-        )
+    levels = (
+        _once(plain),
+        _products(reading, own, inputs, shaped, turning, spans, wide),
+        _scanned(reading, own, inputs, shaped, turning, spans, wide, emptied),
     )
+    binary = [name for name, column in zip(rows.names, rows.before.T, strict=True) if len(np.unique(column)) <= 2]
+    return Library(tuple(tuple(term for term in level if not _bends(term, binary)) for level in levels))
+
+
+def _bends(term: Term, binary: Sequence[str]) -> bool:
+    """Whether a term bends a field of two values, of which every function is a straight line."""
+    names = "|".join(name for name in binary if f"state.{name}" in term.code)
+    inside = rf"np\.\w+\((?:[^()]|\([^()]*\))*\bstate\.({names})\b"
+    return bool(names) and bool(re.search(rf"{inside}|state\.({names}) \*\*|/ \(?state\.({names})\b|\(state\.({names}) [<>]", term.code))
 
 
 def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide) -> list[Term]:
@@ -128,8 +138,15 @@ def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans,
             if own.velocity and n != own.velocity:
                 drag = f"np.abs(state.{own.velocity}) * state.{own.velocity} / state.{n}"
                 terms.append(Term(drag, "quadratic", f"DRAG_SQUARE_PER_{_up(n)}", 1.45, (own.velocity, n)))
-            if low > 0:
-                terms.append(Term(f"np.sqrt(state.{n})", "coupling", f"ROOT_{_up(n)}", 1.35, (n,)))
+            terms.append(Term(f"1 / state.{n} ** 2", "coupling", f"PER_{_up(n)}_SQUARE", 1.4, (n,)))
+            for i in singles:
+                for code, label in ((i.code, i.label), (f"{i.code} ** 2", f"{i.label}_SQUARE")):
+                    terms.append(Term(f"{code} / state.{n} ** 2", "drive", f"{label}_PER_{_up(n)}_SQUARE", 1.5, (*i.of, n)))
+        if low >= 0 and high > low and not wide:  # what cannot fall below zero stands there at times
+            root = f"np.sqrt(state.{n})" if low > 0 else f"np.sqrt(np.maximum(state.{n}, 0))"
+            terms.append(Term(root, "coupling", f"ROOT_{_up(n)}", 1.35, (n,)))
+        elif low < 0 < high and len(straight) <= FEW:
+            terms.append(Term(f"np.sign(state.{n}) * np.sqrt(np.abs(state.{n}))", "coupling", f"ROOT_{_up(n)}", 1.5, (n,)))
     limited = straight if not wide else [n for n in straight if n in (own.name, own.velocity)]
     for k, n in enumerate(limited):
         for m in limited[k:]:
@@ -150,10 +167,17 @@ def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans,
         if other is not own and other.angle == own.angle and not wide:
             away = f"(state.{own.name} - state.{other.name})"
             terms.append(Term(f"{away} ** 3", "spring", f"HARD_{_up(other.name)}", 1.4, (own.name, other.name)))
+            if own.velocity is None and other.velocity is None:
+                flow = f"np.sign{away} * np.sqrt(np.abs{away})"
+                terms.append(Term(flow, "coupling", f"ROOT_{_up(own.name)}_{_up(other.name)}", 1.45, (own.name, other.name)))
+        if other is not own and own.velocity and other.velocity and not (own.angle or other.angle or wide):
+            mine, its = f"state.{own.velocity}", f"state.{other.velocity}"
+            drag = f"np.hypot({mine}, {its}) * {mine}"
+            terms.append(Term(drag, "quadratic", f"DRAG_SQUARE_{_up(other.velocity)}", 1.3, (own.velocity, other.velocity)))
     return _once(terms)
 
 
-def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide) -> list[Term]:
+def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide, emptied: Collection[str]) -> list[Term]:
     terms = list(shaped)
     straight = [n for n in reading.state_names if n in spans and not any(c.name == n and c.angle for c in reading.coordinates)]
     v = f"state.{own.velocity}"
@@ -214,7 +238,8 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
             terms += [
                 Term(f"np.{w}({k} * {place})", "field", f"{_up(w)}_{k}{inner}", 1.4, (c.name,)) for k in (2, 3) for w in ("sin", "cos")
             ]
-        edges = tuple(low + span * np.linspace(0.02, 0.98, MANY))
+        # Where a field is clipped, whatever it drives may end: an empty tank.
+        edges = ((low,) if c.name in emptied else ()) + tuple(low + span * np.linspace(0.02, 0.98, MANY))
         beyond = f"({place} > {{inner}})"
         what = [("1.0", "PUSH"), *((i.code, i.label) for i in inputs if i.cost <= 1.0)]
         if own.velocity:

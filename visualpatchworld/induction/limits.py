@@ -3,114 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
+from visualpatchworld.induction.collisions import contacts
 from visualpatchworld.induction.draft import Draft
+from visualpatchworld.induction.events import in_cells
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.motion import Limit, Number, Rates
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.regress import robust_fit, solve
-from visualpatchworld.induction.stops import soft_stops
+from visualpatchworld.induction.stops import halts, soft_stops
+from visualpatchworld.induction.switches import turns, turns_alone
 from visualpatchworld.induction.terms import Rows
 
-LEAST_COLLISIONS = 3  # steps that show two bodies meeting
-OPPOSITE = 0.98  # how closely two pushes must be opposite, as a correlation
 LEAST_ROWS = 2  # a limit owns at least so many
 LEAST_BITS = 4.0  # and lowers what is left by at least so much
 MOST_LIMITS = 8
+MOST_OF_RANGE = 0.5  # of a field's range that it jumps by at least where it begins anew
+MOST_CELLS = 40  # of a grid that are named one by one
 MOVING_ROWS = 4  # that a wall which moves owns at least
 FAR_LESS = 0.6  # of what was left to explain: a limit that leaves no more than this may be a little off where nothing was
 QUIET, QUIET_SPREAD = 0.25, 0.3186  # this part of normal errors is below so many standard deviations; walls may own most rows
-
-
-def contacts(
-    reading: Reading, rows: Rows, given: Float[np.ndarray, "N S"], off: Float[np.ndarray, "N S"], tolerance: Float[np.ndarray, " S"]
-) -> list[Limit]:
-    """Limits that drive two bodies apart when they are near and closing in; bodies are found by pushes that are opposite."""
-    moving = [c for c in reading.coordinates if c.velocity is not None and not c.angle]
-    column = {name: k for k, name in enumerate(rows.names)}
-    partners = []
-    for one, other in combinations(moving, 2):
-        j, k = column[one.velocity or ""], column[other.velocity or ""]
-        both = (np.abs(off[:, j]) > tolerance[j]) & (np.abs(off[:, k]) > tolerance[k])
-        if both.sum() < LEAST_COLLISIONS:
-            continue
-        a, b = off[both, j], off[both, k]
-        likeness = float(a @ b / np.sqrt((a @ a) * (b @ b)))
-        if likeness < -OPPOSITE:
-            partners.append((one, other))
-    found = []
-    for size in (2, 1):
-        for pairs in combinations(partners, size):
-            firsts, seconds = [p[0] for p in pairs], [p[1] for p in pairs]
-            if len({c.name for c in (*firsts, *seconds)}) == 2 * size:
-                found += _collisions(firsts, seconds, rows, given, off, tolerance)
-    return found
-
-
-def _collisions(firsts: list[Coordinate], seconds: list[Coordinate], rows: Rows, given, off, tolerance) -> list[Limit]:
-    column = {name: k for k, name in enumerate(rows.names)}
-    places = [(column[a.name], column[b.name]) for a, b in zip(firsts, seconds, strict=True)]
-    speeds = [(column[a.velocity or ""], column[b.velocity or ""]) for a, b in zip(firsts, seconds, strict=True)]
-    hit = np.any([np.abs(off[:, j]) > tolerance[j] for j, _ in speeds], axis=0)
-    out = []
-    for phase, states in (("velocity", rows.before), ("coordinate", given)):
-        gap = np.stack([states[:, b] - states[:, a] for a, b in places], axis=-1)
-        far = np.linalg.norm(gap, axis=-1)
-        normal = gap / np.maximum(far, 1e-12)[:, None]
-        closing = np.sum([(given[:, a] - given[:, b]) * normal[:, n] for n, (a, b) in enumerate(speeds)], axis=0)
-        lost = np.sum([-off[:, a] * normal[:, n] for n, (a, _) in enumerate(speeds)], axis=0)
-        gained = np.sum([off[:, b] * normal[:, n] for n, (_, b) in enumerate(speeds)], axis=0)
-        met = hit & (closing > 0)
-        if met.sum() < LEAST_COLLISIONS:
-            continue
-        one = robust_fit(closing[met][:, None], lost[met])
-        two = robust_fit(closing[met][:, None], gained[met])
-        apart = ~hit & (closing > 0)
-        if one.coefficients[0] <= 0 or two.coefficients[0] <= 0 or not apart.any():
-            continue
-        nearest = float(far[apart].min())
-        farthest = float(np.quantile(far[met], 0.95))
-        if nearest < 0.8 * farthest:
-            continue
-        reach = _between(float(far[met & (far <= max(nearest, farthest))].max()), nearest)
-        out.append(_limit(firsts, seconds, phase, reach, float(one.coefficients[0]), float(two.coefficients[0])))
-    return out
-
-
-def _limit(firsts, seconds, phase, reach: float, one: float, two: float) -> Limit:
-    tag = f"{firsts[0].name}_{seconds[0].name}"
-    upper = tag.upper()
-    prefix = "state." if phase == "velocity" else ""
-    gaps = [f"gap_{tag}_{n + 1}" for n in range(len(firsts))]
-    lines = [f"{g} = {prefix}{b.name} - {prefix}{a.name}" for g, a, b in zip(gaps, firsts, seconds, strict=True)]
-    lines.append(f"far_{tag} = np.sqrt({' + '.join(f'{g} ** 2' for g in gaps)})")
-    relative = " + ".join(f"({a.velocity} - {b.velocity}) * {g}" for a, b, g in zip(firsts, seconds, gaps, strict=True))
-    lines.append(f"closing_{tag} = ({relative}) / far_{tag}")
-    lines.append(f"hit_{tag} = np.where((far_{tag} < {upper}_REACH) & (closing_{tag} > 0), closing_{tag} / far_{tag}, 0.0)")
-    for a, b, g in zip(firsts, seconds, gaps, strict=True):
-        lines.append(f"{a.velocity} = {a.velocity} - {upper}_PUSH * hit_{tag} * {g}")
-        lines.append(f"{b.velocity} = {b.velocity} + {upper}_PUSHED * hit_{tag} * {g}")
-    numbers = (
-        Number(f"{upper}_REACH", reach, doc="distance at which the two collide", free=False),
-        Number(f"{upper}_PUSH", one, doc="part of the closing speed that the first loses"),
-        Number(f"{upper}_PUSHED", two, doc="part of the closing speed that the second gains"),
-    )
-    return Limit(phase, tuple(lines), numbers, "collision", tuple(c.name for c in (*firsts, *seconds)))
-
-
-def _between(low: float, high: float) -> float:
-    middle = (low + high) / 2 if high > low else low
-    for digits in range(1, 6):
-        option = float(f"{middle:.{digits}g}")
-        if low < option < high:
-            return option
-    return middle
 
 
 class Unexplained(NamedTuple):
@@ -179,6 +96,9 @@ def _candidates(reading: Reading, rows: Rows, draft: Draft, open_rows: Unexplain
     found: list[Limit] = []
     used = {number.name for limit in taken for number in limit.numbers}
     for c in reading.coordinates:
+        if turns_alone(reading, c, rows):
+            found += turns(reading, c, rows)
+            continue
         for field in (c.velocity, c.name):
             if field is None:
                 continue
@@ -186,10 +106,13 @@ def _candidates(reading: Reading, rows: Rows, draft: Draft, open_rows: Unexplain
             events = np.abs(open_rows.off[:, k]) > open_rows.tolerance[k]
             if events.sum() >= LEAST_ROWS:
                 found += _clips(c, field, rows.after[:, k], given[:, k], events, open_rows.tolerance[k])
+                found += _turned_over(c, field, rows.after[:, k], given[:, k], events, open_rows.tolerance[k])
         if c.velocity is not None:
+            found += halts(c, rows, given, open_rows.off, open_rows.tolerance)
             found += _walls(c, rows, given, open_rows)
             found += [wall for other in reading.coordinates if other is not c for wall in _moving_walls(c, other, rows, given, open_rows)]
             found += _soft_stops(c, rows, given, open_rows)
+    found += _blocked(reading, rows, given, open_rows)
     found += contacts(reading, rows, given, open_rows.off, open_rows.tolerance)
     return [limit for limit in found if not used & {number.name for number in limit.numbers}]
 
@@ -215,6 +138,31 @@ def _clips(c: Coordinate, field: str, after, given, events, tolerance) -> list[L
         number = Number(f"{name}_LEAST", _short(low, tolerance / (4 * np.sqrt(below.sum()))), doc=f"{field} is clipped there", free=False)
         out.append(Limit(phase, (f"{field} = np.maximum({field}, {name}_LEAST)",), (number,), "clip", (field,)))
     return out
+
+
+def _turned_over(c: Coordinate, field: str, after, given, events, tolerance) -> list[Limit]:
+    """A field that begins anew from the other end of its range: a clock, a heading in degrees, a world without borders."""
+    jumps = after[events] - given[events]
+    period = float(np.median(np.abs(jumps)))
+    whole = np.abs(np.abs(jumps) - period) <= 4 * tolerance
+    if c.angle or field == c.velocity or whole.sum() < LEAST_ROWS or period < MOST_OF_RANGE * np.ptp(after):
+        return []
+    down, up = (events.copy() for _ in range(2))
+    down[events], up[events] = whole & (jumps < 0), whole & (jumps > 0)
+    usual = given[~events]
+    # A range begins at or below all that stays in it, and above all that comes into it from below.
+    least = max([*(given[up]).tolist(), float(usual.max()) - period])
+    most = min([*(given[down] - period).tolist(), float(usual.min())])
+    if least >= most:
+        return []
+    name, size = field.upper(), _short(period, tolerance)
+    begin = next((option for option in (0.0, -size / 2) if least < option <= most), _shortest_between(least, most))
+    numbers = [Number(f"{name}_PERIOD", size, doc=f"after which {field} begins anew", free=False)]
+    line = f"{field} = {field} % {name}_PERIOD"
+    if begin:
+        numbers.append(Number(f"{name}_BEGIN", begin, doc=f"where the range of {field} begins", free=False))
+        line = f"{field} = ({field} - {name}_BEGIN) % {name}_PERIOD + {name}_BEGIN"
+    return [Limit("coordinate" if c.velocity else "velocity", (line,), tuple(numbers), "wrap", (field,))]
 
 
 def _walls(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Limit]:
@@ -243,6 +191,9 @@ def _walls(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Lim
         mirrored = float(np.median(middle))
         if (np.abs(middle - mirrored) <= 4 * slack_q).sum() >= LEAST_ROWS:
             edges["mirror"] = _short(mirrored, slack_q)
+        sunk = _sunk(q[hit], new_q[hit], slack_q)
+        if sunk is not None:
+            edges["part"] = sunk
         usual = ~events & (side * v > 0)
         inside = float((side * q[usual]).max()) if usual.any() else -np.inf
         turned = hit & (side * new_v < 0)
@@ -262,8 +213,11 @@ def _walls(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Lim
                 "clip": [f"{c.name} = {keep}({c.name}, {name}_WALL)"],
                 "extreme": [f"{c.name} = {keep}({c.name}, {name}_WALL)"],
                 "mirror": [f"{c.name} = {keep}({c.name}, 2 * {name}_WALL - {c.name})"],
+                "part": [f"{c.name} = {keep}({c.name}, {name}_WALL + {name}_BOUNCE * ({name}_WALL - {c.name}))"],
                 "bracket": [],
             }[kind]
+            if kind == "part" and not 0 < back <= 1.2:
+                continue
             if abs(back) <= 1e-9:
                 lines = (f"{c.velocity} = np.where({test}, 0.0, {c.velocity})", *moves)
                 out.append(Limit("coordinate", lines, (number,), "stop", (c.name,)))
@@ -273,9 +227,40 @@ def _walls(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Lim
                 )
                 lines = (f"{c.velocity} = np.where({test}, -{name}_BOUNCE * {c.velocity}, {c.velocity})", *moves)
                 out.append(Limit("coordinate", lines, (number, bounce), "bounce", (c.name,)))
-            if moves:
+            if moves and kind != "part":
                 out.append(Limit("coordinate", tuple(moves), (number,), "clip", (c.name,)))
     return out
+
+
+def _blocked(reading: Reading, rows: Rows, given: Float[np.ndarray, "N S"], open_rows: Unexplained) -> list[Limit]:
+    """Cells of a grid that nobody enters: whoever would, stays where he is."""
+    if not in_cells(rows):
+        return []
+    names = [c.name for c in reading.coordinates]
+    k = [rows.names.index(name) for name in names]
+    before, after, wanted = rows.before[:, k], rows.after[:, k], np.round(given[:, k])
+    entered = {tuple(cell) for cell in np.concatenate([before, after]).tolist()}
+    stayed = open_rows.rows & (after == before).all(axis=1) & (wanted != before).any(axis=1)
+    # Beyond the cells that were seen a clip says the same of all of them.
+    stayed &= ((wanted >= after.min(axis=0)) & (wanted <= after.max(axis=0))).all(axis=1)
+    cells = sorted({tuple(cell) for cell in wanted[stayed].tolist()} - entered)
+    if not 0 < len(cells) <= MOST_CELLS:
+        return []
+    tests = [" & ".join(f"({name} == {value:g})" for name, value in zip(names, cell, strict=True)) for cell in cells]
+    lines = [f"blocked = {tests[0]}", *(f"blocked = blocked | ({test})" for test in tests[1:])]
+    lines += [f"{name} = np.where(blocked, state.{name}, {name})" for name in names]
+    return [Limit("coordinate", tuple(lines), (), "wall", tuple(names))]
+
+
+def _sunk(q: Float[np.ndarray, " N"], new_q: Float[np.ndarray, " N"], slack: float) -> float | None:
+    """The wall from which coordinates come back by one part of how far they had sunk into it; None where no line shows one."""
+    if len(q) < 2 * LEAST_ROWS or np.ptp(q) <= 4 * slack:
+        return None
+    fit = robust_fit(np.stack([q, np.ones(len(q))], axis=-1), new_q)
+    part = -float(fit.coefficients[0])
+    if not 0.01 < part < 1.2 or (np.abs(fit.left) <= 4 * slack).sum() < 2 * LEAST_ROWS:
+        return None
+    return _short(float(fit.coefficients[1]) / (1 + part), slack)
 
 
 def _moving_walls(c: Coordinate, other: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Limit]:

@@ -195,12 +195,14 @@ def _first_terms(reading: Reading, states, actions, candidates):
         k = rows.names.index(name)
         target = samples.pooled((rows.after[:, k] - rows.before[:, k]) / reading.dt)
         mine = [i for i, (c, _) in enumerate(candidates) if c is own]
+        if not mine:
+            continue
         columns = np.stack([samples.column(candidates[i][1]) for i in mine], axis=-1)
         size = np.sqrt(np.mean(columns**2, axis=0)) + 1e-300
         units[mine] = np.std(target) / size
         picked: list[int] = []
         solved = np.zeros(0)
-        while len(picked) < FIRST_TERMS:
+        while len(picked) < min(FIRST_TERMS, len(mine)):
             options = {j: np.linalg.lstsq(columns[:, [*picked, j]], target, rcond=None) for j in range(len(mine)) if j not in picked}
             errors = {j: float(np.mean((columns[:, [*picked, j]] @ option[0] - target) ** 2)) for j, option in options.items()}
             best = min(errors, key=lambda j: errors[j])

@@ -22,6 +22,7 @@ MOSTLY_SMOOTH = 0.8  # of the steps are without jumps where those are events
 RESTING = 1e-6  # of a coordinate's typical motion: less in a step is rest
 LEAST_MOVING = 10  # steps with motion that show a velocity
 MOSTLY = 0.5  # of the steps: what moves in fewer is looked at in these alone
+MOVES = 0.02  # of a coordinate's motion: what a velocity must itself make of it
 SAME = 0.05  # how far apart two time steps may be that count as one
 
 GivenRoles = Mapping[int, tuple[str, int | None]]  # by column: the role that a user gave it, and the column that it is of
@@ -171,6 +172,9 @@ def _possible_pairs(observed: Observed, k: int, one: Series) -> list[Pair]:
         slope = float(fit.coefficients[0])
         left = robust_spread(fit.left) / spread
         sure = of is not None
+        # Of what stays in most rows any column leaves little: a velocity also moves it.
+        if not sure and abs(slope) * float(np.std((old + new)[free] / 2)) < MOVES * spread:
+            continue
         if (left < PAIR or sure) and slope != 0 and fit.kept.mean() > 0.5:
             weight = (1 + float(fit.coefficients[1]) / slope) / 2
             if -0.3 < weight < 1.3 or sure:

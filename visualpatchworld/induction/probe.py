@@ -19,7 +19,7 @@ from visualpatchworld.induction.transitions import Transitions, chain_heights, s
 from visualpatchworld.laws.shaping import wrap
 from visualpatchworld.program.env import imagine
 from visualpatchworld.program.program import Program
-from visualpatchworld.world.collect import Policy, record, replay
+from visualpatchworld.world.collect import Policy, record, replay, whole_numbers
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace, World
 
@@ -60,6 +60,8 @@ def find_places(world: World, reading: Reading, visited: Sequence[np.ndarray]) -
     if "place" not in world.powers or len(visited) < LEAST_PLACES:
         return None
     known = np.array(visited)
+    if whole_numbers(known).any():
+        return None
     turning = _turning(reading)
     try:
         first, middle = known[0], _shown(world, reading, known[0])

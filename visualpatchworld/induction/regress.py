@@ -77,6 +77,8 @@ def robust_fit(
     rounds: int = 12,
 ) -> LinearFit:
     """Regression by iterated weights towards the least sum of absolute errors, then least squares over the rows within `cut` spreads."""
+    if not len(target):
+        return LinearFit(np.zeros(columns.shape[1]), target, np.ones(0, bool))
     weights = np.ones(len(target))
     left = target
     coefficients = np.zeros(columns.shape[1])

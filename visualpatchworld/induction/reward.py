@@ -14,6 +14,7 @@ from visualpatchworld.induction.events import repeated
 from visualpatchworld.induction.motion import Number
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.reward_forms import find_factors, find_peak, sparsest, stepwise
+from visualpatchworld.induction.reward_places import find_distances
 from visualpatchworld.induction.transitions import Transitions, action_atoms, goal_differences, lengths, products, state_atoms
 from visualpatchworld.laws.shaping import wrap
 from visualpatchworld.world.world import ActionSpace
@@ -22,6 +23,7 @@ EXACT = 2e-6  # of the spread, what single precision leaves
 CLOSE = 0.02  # of the spread: an error that a planner hardly feels
 MOST_TERMS = 14
 ENDED = "np.where(terminated(next_state), 1.0, 0.0)"
+PLAIN_LIBRARIES = 2  # of those: the state after a step, and the state before it
 HELD_OUT = 4  # every fourth step judges and is not fitted to
 
 
@@ -71,6 +73,8 @@ def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions, cloc
         if number and clock.over:
             break
         found.append(_sum_of(library, steps, judged, clock))
+        if not found[-1].exact and number < PLAIN_LIBRARIES and not few:
+            found.append(_from_places(reading, library, number, steps, judged, clock))
         if found[-1].exact:
             return found[-1]
     if few:
@@ -86,7 +90,7 @@ def holds(reward: Reward, steps: Transitions) -> bool:
     if not len(steps) or reward.kind == "none":
         return not len(steps)
     names = {helper.__name__: helper for helper in reward.helpers} | {number.name: number.value for number in reward.numbers}
-    given = steps.value(reward.expression.replace(ENDED, "ended"), {**names, "ended": steps.ended.astype(float)})
+    given = steps.value(reward.expression.replace("terminated(next_state)", "ended"), {**names, "ended": steps.ended})
     spread = max(float(np.std(steps.rewards)), 1e-3 * float(np.abs(steps.rewards).max()), 1e-300)
     left = float(np.sqrt(np.mean((given - steps.rewards) ** 2))) / spread
     return left <= max(10 * EXACT, 2 * reward.left)
@@ -141,6 +145,28 @@ def _sum_of(library: Sequence[str], steps: Transitions, judged: np.ndarray, cloc
     terms = [_term(weight, library[int(i)]) for i, weight in zip(chosen.columns, weights, strict=True) if weight]
     expression = " + ".join(terms).replace("+ -", "- ") or "0.0"
     return Reward(expression, left, "sum", (wrap,) if "wrap(" in expression else ())
+
+
+def _from_places(reading: Reading, library: Sequence[str], number: int, steps: Transitions, judged: np.ndarray, clock: Clock) -> Reward:
+    """A sum with distances from places that nobody named beside the terms of a library; ends may pay something of their own."""
+    of = ("next_state", "state")[number]
+    fields = [*(f"{of}.{c.name}" for c in reading.coordinates if not c.angle)]
+    fields += [f"{of}.{c.velocity}" for c in reading.coordinates if c.velocity is not None]
+    base = [term for term in library if not term.startswith("np.abs(")]
+    columns = [_value(steps, term) for term in base]
+    fit = ~judged & ~steps.ended
+    found = find_distances({f: steps.value(f) for f in fields}, columns, steps.rewards, fit, clock)
+    if not found:
+        return Reward("0.0", np.inf, "sum")
+    at_end = steps.rewards[steps.ended]
+    whole = _sum_of([*base, *found], steps, judged, clock)
+    if whole.exact or len(at_end) < 2 or np.ptp(at_end) > 1e-9 * max(float(np.abs(at_end).max()), 1e-300):
+        return whole
+    going = _sum_of([*(term for term in base if term != ENDED), *found], _rows(steps, ~steps.ended), judged[~steps.ended], clock)
+    expression = f"np.where(terminated(next_state), {_number(float(at_end[0]))}, {going.expression})"
+    part = float(np.std(steps.rewards[~steps.ended])) / max(float(np.std(steps.rewards)), 1e-300)
+    split = Reward(expression, going.left * min(part, 1.0), "sum", going.helpers)
+    return min(whole, split, key=lambda reward: reward.left)
 
 
 def _shortened(columns: np.ndarray, target: np.ndarray, weights: np.ndarray, spread: float) -> np.ndarray:

@@ -136,7 +136,7 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
             then = error(trial)
             if then <= max(1.03 * now, rounded, NEGLIGIBLE):
                 rates, now = trial, min(then, now)
-    return _relabelled(rates)
+    return relabelled(rates)
 
 
 def _bare(reading: Reading, rates: Rates, fitted: Draft, integrator: Integrator, substeps: int, data: Experience) -> tuple[Rates, Draft]:
@@ -160,12 +160,12 @@ def _bare(reading: Reading, rates: Rates, fitted: Draft, integrator: Integrator,
         return rates, fitted
     text = " ".join(change for _, change in changes)
     kept = tuple(n for n in rates.numbers if re.search(rf"\b{n.name}\b", text))
-    fewer = _relabelled(replace(rates, changes=tuple(changes), numbers=kept))
+    fewer = relabelled(replace(rates, changes=tuple(changes), numbers=kept))
     draft = assemble(reading, _with_constants(fewer, fitted), integrator=integrator, substeps=substeps)
     return fewer, replace(draft, stderr={name: fitted.stderr[name] for name in draft.free if name in fitted.stderr})
 
 
-def _relabelled(rates: Rates) -> Rates:
+def relabelled(rates: Rates) -> Rates:
     """The rates with the laws and the name of those terms alone that are still in them."""
     docs = {n.name: n.doc for n in rates.numbers}
     named = [(of, [docs[n].partition(":")[0] for n in re.findall(r"\b[A-Z]\w*\b", change) if n in docs]) for of, change in rates.changes]

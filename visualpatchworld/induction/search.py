@@ -22,6 +22,7 @@ from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.rivals import Rival, ranked, rivals_of
 from visualpatchworld.induction.stepwise import Choice
 from visualpatchworld.induction.sums import Response, pooled, rates_of, responses, samples_for, snapped, sums_of, updated_first
+from visualpatchworld.induction.switches import turns_alone
 from visualpatchworld.induction.terms import Samples, samples_in_windows
 from visualpatchworld.induction.verdict import CONSISTENT, FAIR, GOOD, Verdict, expected_error, judge, open_rows
 from visualpatchworld.world.trajectory import Trajectory
@@ -45,6 +46,11 @@ MOST_REMEMBERED = 12  # actions of steps ago that a State may remember
 MOST_CONSTANTS = 96  # of sums that are no law, in all
 ROWS_PER_CONSTANT = 8
 PRODUCTS, SCANS = 1, 2  # how deep the library of terms is searched
+
+
+def stays(rows: int) -> Choice:
+    """A field that stays as it is but for events."""
+    return Choice((), (), 0.0, 0.0, 0.0, True, np.ones(rows, bool))
 
 
 class NoData(VpwError):
@@ -149,6 +155,7 @@ def _found(
         # What looks like a hidden velocity may be a law of first order that a flexible fit does not know: the simpler one is asked first.
         say("sums of terms without hidden velocities")
         evidence = _sums(search, reading.without_hidden(), PRODUCTS, only_exact=True)
+        reading = reading if evidence else _of_first_order(search, reading)
     looks = _looks(reading, coupled) if evolving else [(reading, PRODUCTS, False)]
     looks = [] if _settled(evidence) else looks
     for number, (version, deepest, only_exact) in enumerate(looks):
@@ -204,6 +211,17 @@ def _settled(evidence: Sequence[Rival]) -> bool:
     if best.experience.noisy:
         return best.error <= CONSISTENT * expected_error(best)
     return best.error < GOOD / 100
+
+
+def _of_first_order(search: _Search, reading: Reading) -> Reading:
+    """The reading without the hidden velocities of coordinates that a sum of terms gives exactly without."""
+    simple = reading.without_hidden()
+    data = experience(simple, search.trajectories, Delay(0, len(search.space)))
+    wanted, choices = _choices(simple, data, search.space, False, PRODUCTS, search.clock.part(LOOK))
+    exact = {r.field for r, options in zip(wanted, choices, strict=True) if options[0].exact and options[0].terms and not r.noisy}
+    kept = tuple(plain if plain.name in exact else c for c, plain in zip(reading.coordinates, simple.coordinates, strict=True))
+    found = replace(reading, coordinates=kept)
+    return found if any(c.velocity is not None for c in kept) else simple
 
 
 def _good_chain(evidence: Sequence[Rival]) -> bool:
@@ -309,19 +327,25 @@ def _choices(
     same share of the time.
     """
     simple = clock.part(SIMPLE)
-    kept = ~at_edges(data.rows) if every else None
     samples = samples_for(reading, data.rows, along)
     wanted = responses(reading, data.rows, data.rounding)
     if along:
         wanted = [r._replace(floor=max(r.floor, ALONG * r.scale)) for r in wanted]
-    given = [(reading, data.rows, response, space, data.memory, samples, kept) for response in wanted]
+    # What stands at an edge of another field may be a region: a tank that is empty drives nothing.
+    kept = [~at_edges(data.rows, (r.field, r.coordinate.name)) if every else None for r in wanted]
+    given = [(reading, data.rows, response, space, data.memory, samples, kept[k]) for k, response in enumerate(wanted)]
     plain: list[list[Choice]] = []
     later: list[list[Choice]] = []
     for k, response in enumerate(wanted):
         share = simple.part(1 / (len(wanted) - k))
         options = [] if response.noisy else sums_of(*given[k], deepest=min(deepest, PRODUCTS), clock=share)
+        if options and not (options[0].exact and options[0].kept.all()) and turns_alone(reading, response.coordinate, data.rows):
+            options = [stays(len(response.target))]
         plain.append(options)
-        later.append(updated_first(*given[k], clock=share) if options and not options[0].exact and not along else [])
+        fresh = updated_first(*given[k], clock=share) if options and not _whole(options[0]) and not along else []
+        # Where old values give most rows, new ones must give more: those behind a clip of another field.
+        better = bool(fresh) and (not options[0].exact or fresh[0].kept.sum() > options[0].kept.sum())
+        later.append(fresh if better else [])
     orderly = in_order(reading, {r.field: o[0].new_fields for r, o in zip(wanted, later, strict=True) if o}) is not None
     choices = []
     for k, response in enumerate(wanted):

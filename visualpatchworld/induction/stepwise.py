@@ -330,6 +330,8 @@ def _tuned(term: Term, expanded, others, goal, few) -> tuple[Term, Float[np.ndar
             best = float((good[0] + good[-1]) / 2)
             step = tried[1] - tried[0]
             low, high = float(good[0]) - step, float(good[-1]) + step
+        # Of thresholds that part the rows the same way, nothing is the likeliest.
+        best = 0.0 if low <= 0 <= high and left(0.0) <= left(best) + 1e-9 * abs(left(best)) else best
     best = best if left(best) <= left(term.inner) else term.inner
     found = term.at(best)
     column = few.column(found)

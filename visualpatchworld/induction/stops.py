@@ -33,7 +33,8 @@ NARROWER, NARROWINGS = 30.0, 6  # how often, and how much closer each time
 STARTS, ROUNDS, TRIES = 8, 40, 6  # of refining
 NUDGE = 1e-6
 NEAR = 1e-4  # how far a short number may be from the end that was fitted
-STICKING = "stick"  # the law's name
+STICKING, HALTING = "stick", "halt"  # names of laws
+LEAST_HALTS = 2  # steps in which a body comes to a stand instead of turning back
 
 Build = Callable[[Sequence[Limit]], Draft]
 
@@ -276,3 +277,15 @@ def sticking(reading: Reading, rates: Rates) -> tuple[Rates, tuple[Limit, ...]] 
     laws = tuple((law, bodies) for law, bodies in rates.laws if not (law == "dry" and set(bodies) & of))
     name = "; ".join(text.replace("dry", "dry that holds") if text.partition(":")[0] in of else text for text in rates.name.split("; "))
     return replace(rates, name=name, changes=tuple(changes.items()), numbers=tuple(numbers), laws=laws), tuple(limits)
+
+
+def halts(
+    coordinate: Coordinate, rows: Rows, given: Float[np.ndarray, "N S"], off: Float[np.ndarray, "N S"], tolerance: Float[np.ndarray, " S"]
+) -> list[Limit]:
+    """A velocity that stays at nothing for a step before it turns back: dry friction brings a body to a stand first."""
+    speed = str(coordinate.velocity)
+    k = rows.names.index(speed)
+    back = (given[:, k] * rows.before[:, k] < 0) & (np.abs(off[:, k]) > tolerance[k])
+    if (back & (np.abs(rows.after[:, k]) <= tolerance[k])).sum() < LEAST_HALTS:
+        return []
+    return [Limit("velocity", (f"{speed} = np.where(state.{speed} * {speed} < 0, 0.0, {speed})",), (), HALTING, (speed,))]

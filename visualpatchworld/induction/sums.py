@@ -18,6 +18,7 @@ from visualpatchworld.induction.motion import Number, Rates
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.regress import FLOAT32
 from visualpatchworld.induction.stepwise import EXACT, Choice, choose, fill
+from visualpatchworld.induction.switches import is_switch
 from visualpatchworld.induction.terms import INNER, Rows, Samples, Term, rows_of, samples_along, samples_at_start
 from visualpatchworld.world.world import ActionSpace
 
@@ -56,7 +57,7 @@ def responses(reading: Reading, rows: Rows, noise: Float[np.ndarray, " S"]) -> l
         # Noise of the response itself, and of the states that its terms are evaluated at.
         floor = np.hypot(np.sqrt(2) * noise[k] / reading.dt, scale * float(np.linalg.norm(noise / spreads)))
         floor = max(float(floor), numerical * scale)
-        noisy = observation_noise(target, rows, floor)
+        noisy = 0.0 if is_switch(coordinate, rows) else observation_noise(target, rows, floor)
         # A sum that leaves no more than a flexible fit does is enough: noise has no more to tell.
         floor = max(floor, NOISE_SLACK * noisy / EXACT)
         found.append(Response(field, coordinate, target, floor, scale, noisy))

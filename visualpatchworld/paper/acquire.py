@@ -1,4 +1,4 @@
-"""Acquisition, the optional stage: act with a program, gather what it foresaw wrongly, refit it,
+"""Acquisition, the optional stage: act with a program, gather what it predicted wrongly, refit it,
 and keep the better of the two.
 """
 
@@ -47,7 +47,7 @@ class Acquisition:
     program: Program
     accepted: bool
     reason: str
-    surprises: int  # stretches of the attempts that the program foresaw wrongly
+    surprises: int  # stretches of the attempts that the program predicted wrongly
     errors_before: ErrorTable
     errors_after: ErrorTable | None
     successes_before: int
@@ -75,7 +75,7 @@ def acquire(
     checks = practice(domain, constants, program, episodes, count=NUM_CHECKS, seed=seed + 1)
     succeeded = sum(attempt.success for attempt in checks)
     if not surprises:
-        return Acquisition(program, False, "the program foresaw everything it did", 0, before, None, succeeded, None)
+        return Acquisition(program, False, "the program predicted everything it did", 0, before, None, succeeded, None)
 
     windows = cut_windows(train, domain.horizon, NUM_WINDOWS, rng)
     long_enough = [recording for recording in surprises if len(recording.actions) >= domain.horizon]
@@ -130,7 +130,7 @@ def practice(
 
 
 def surprising(domain: Domain, program: Program, attempts: Sequence[Attempt]) -> list[Trajectory]:
-    """The attempts in which a step came out otherwise than foreseen, by more than
+    """The attempts in which a step came out otherwise than predicted, by more than
     the domain's tolerance for one step.
     """
     found = []
@@ -149,4 +149,4 @@ def surprising(domain: Domain, program: Program, attempts: Sequence[Attempt]) ->
 def header_of(program: Program, surprises: int) -> str:
     """The program's own header, and that it was refitted."""
     text = ast.get_docstring(program.module) or ""
-    return f"{text}\nRefitted with {surprises} attempts that it had foreseen wrongly.\n"
+    return f"{text}\nRefitted with {surprises} attempts that it had predicted wrongly.\n"

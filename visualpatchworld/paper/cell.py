@@ -13,14 +13,18 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from visualpatchworld import __version__
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import CannotWrite, VpwError
 from visualpatchworld.files import read_bytes, to_json
+
+if TYPE_CHECKING:  # results are read where nothing plans
+    from visualpatchworld.plan.control import Attempt, Task
 
 
 def versions() -> dict[str, str]:
@@ -39,6 +43,7 @@ Observe = Literal["oracle", "tool"]
 Score = Literal["induced", "hybrid", "sparing", "simulator", "none"]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Vector = tuple[float | None, ...]  # None where a number was not finite
+SIGNIFICANT_DIGITS = 7  # of a state or action as it is kept
 # In place of a fingerprint, where a method wrote no program that loads; its outcomes count as failures.
 NO_PROGRAM = "none"
 
@@ -98,6 +103,28 @@ class Outcome:
     plan_seconds: tuple[float, ...]
     states: tuple[Vector, ...]
     actions: tuple[Vector, ...]
+
+
+def outcome_of(task: Task, attempt: Attempt, *, brief: bool = False) -> Outcome:
+    """An attempt as it is kept: numbers rounded, plans counted; a brief one is without the way."""
+    return Outcome(
+        task=task.number,
+        episode=task.episode,
+        step=task.step,
+        success=attempt.success,
+        solved_at_start=attempt.solved_at_start,
+        steps=len(attempt.actions),
+        plans=len(attempt.plans),
+        engine_rollouts=sum(plan.engine_rollouts for plan in attempt.plans),
+        non_finite=sum(plan.non_finite for plan in attempt.plans),
+        plan_seconds=tuple(round(plan.seconds, 5) for plan in attempt.plans),
+        states=() if brief else _rounded(attempt.states),
+        actions=() if brief else _rounded(attempt.actions),
+    )
+
+
+def _rounded(rows: np.ndarray) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(f"{value:.{SIGNIFICANT_DIGITS}g}") for value in row) for row in rows)
 
 
 @dataclass(frozen=True)

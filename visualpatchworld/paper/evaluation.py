@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import PAPER, Cost, Domain, Metric
 from visualpatchworld.errors import VpwError
-from visualpatchworld.paper.cell import NO_PROGRAM, Cell, Observe, Outcome, Score, open_cell, versions
+from visualpatchworld.paper.cell import NO_PROGRAM, Cell, Observe, Outcome, Score, open_cell, outcome_of, versions
 from visualpatchworld.paper.task import EpisodeStep, Goals, Summary, draw_far_tasks, draw_tasks, hash_tasks, summarize
 from visualpatchworld.plan.control import Attempt, Observer, Oracle, Pixels, Task, control, follow
 from visualpatchworld.plan.planner import Planner, Scorer
@@ -25,7 +25,6 @@ from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.simulator import Constants, Simulator
 from visualpatchworld.trace.episode import Episode, for_fitting, for_tasks
 
-SIGNIFICANT_DIGITS = 7
 Agent = Callable[[Task, Simulator], Attempt]  # attempts a task in a world that stands at its start
 
 
@@ -79,28 +78,6 @@ def without_program(meets: Metric) -> Agent:
         return Attempt(False, bool(meets(state, task.goal)), state[None], np.empty((0, world.action_dim)), ())
 
     return attempt
-
-
-def outcome_of(task: Task, attempt: Attempt, *, brief: bool = False) -> Outcome:
-    """An attempt as it is kept: numbers rounded, plans counted; a brief one is without the way."""
-    return Outcome(
-        task=task.number,
-        episode=task.episode,
-        step=task.step,
-        success=attempt.success,
-        solved_at_start=attempt.solved_at_start,
-        steps=len(attempt.actions),
-        plans=len(attempt.plans),
-        engine_rollouts=sum(plan.engine_rollouts for plan in attempt.plans),
-        non_finite=sum(plan.non_finite for plan in attempt.plans),
-        plan_seconds=tuple(round(plan.seconds, 5) for plan in attempt.plans),
-        states=() if brief else _rounded(attempt.states),
-        actions=() if brief else _rounded(attempt.actions),
-    )
-
-
-def _rounded(rows: np.ndarray) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(float(f"{value:.{SIGNIFICANT_DIGITS}g}") for value in row) for row in rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +146,7 @@ class EvalConfig:
     scorer: Scorer | None = None
     written_by: str = ""  # model and budget, where a language model was to write the program
     planner_name: str = PAPER
-    # Steps that the planner foresees and executes at a time, where that is not its own business.
+    # Steps that the planner predicts and executes at a time, where that is not its own business.
     horizon: int | None = None
     goals: Goals = field(default=Goals())
     steps_allowed: int | None = None  # where that is not what the protocol allows

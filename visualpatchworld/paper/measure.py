@@ -41,13 +41,13 @@ class Measured:
 
 MOST_AT_ONCE = 300  # sequences in one call of a sandboxed program, which has to end within its time limit
 
-# From N windows of H steps to the states foreseen in them; NaN where a sandboxed program failed.
-Foresee = Callable[[Windows], Float[np.ndarray, "N H S"]]
+# From N windows of H steps to the states predicted in them; NaN where a sandboxed program failed.
+Predict = Callable[[Windows], Float[np.ndarray, "N H S"]]
 
 
 @contextmanager
-def foresight(measurand: Measurand) -> Iterator[Foresee]:
-    """The program made ready to foresee."""
+def predictor(measurand: Measurand) -> Iterator[Predict]:
+    """The program made ready to predict."""
     program, space = measurand.needed_program(), measurand.domain.scene.state_space
     action_dim = measurand.domain.layout.action.width
     if not measurand.sandboxed:
@@ -81,8 +81,8 @@ def measure_rollout(measurand: Measurand) -> Measured:
     if max(len(recording.actions) for recording in recordings) < HORIZON:
         raise VpwError(f"No test episode of '{measurand.source}' has {HORIZON} steps; give --traces FILE.h5 with longer ones.")
     windows = cut_windows(recordings, HORIZON, NUM_WINDOWS, np.random.default_rng(measurand.seed))
-    with foresight(measurand) as foresee:
-        predicted = foresee(windows)
+    with predictor(measurand) as predict_in:
+        predicted = predict_in(windows)
     errors = {}
     for name, quantity in measurand.domain.error_metrics.items():
         by_step = quantity(predicted, windows.truths)
@@ -103,24 +103,24 @@ def measure_motion(measurand: Measurand) -> Measured:
     What moves only when touched moves most where it is touched most, so this is a contact
     episode where there is contact at all.
     """
-    with foresight(measurand) as foresee:
+    with predictor(measurand) as predict_in:
         return Measured(
-            {"motion": {name: _motion(measurand, quantity, foresee) for name, quantity in measurand.domain.error_metrics.items()}}
+            {"motion": {name: _motion(measurand, quantity, predict_in) for name, quantity in measurand.domain.error_metrics.items()}}
         )
 
 
-def _motion(measurand: Measurand, quantity: ErrorMetric, foresee: Foresee) -> dict[str, Any]:
+def _motion(measurand: Measurand, quantity: ErrorMetric, predict_in: Predict) -> dict[str, Any]:
     episode = max(measurand.held_out, key=lambda episode: _moved(quantity, episode).sum())
     states = episode.observations
-    predicted = foresee(Windows(states[:-1], episode.actions[:, None], states[1:, None]))[:, 0]
-    true, foreseen = _moved(quantity, episode), quantity(predicted, states[:-1])
-    finite = np.isfinite(foreseen)
+    predicted = predict_in(Windows(states[:-1], episode.actions[:, None], states[1:, None]))[:, 0]
+    true, moved = _moved(quantity, episode), quantity(predicted, states[:-1])
+    finite = np.isfinite(moved)
     return {
         "episode": episode.index,
         "true": plain(true),
-        "predicted": plain(foreseen),
+        "predicted": plain(moved),
         "true_sum": plain(true.sum()),
-        "predicted_sum": plain(foreseen[finite].sum()),
+        "predicted_sum": plain(moved[finite].sum()),
         "not_finite": int((~finite).sum()),
     }
 
@@ -134,8 +134,8 @@ def measure_transition(measurand: Measurand) -> Measured:
     domain, episode = measurand.domain, measurand.held_out[0]
     step = _liveliest(measurand, episode)
     before, after, action = episode.observations[step], episode.observations[step + 1], episode.actions[step]
-    with foresight(measurand) as foresee:
-        predicted = foresee(Windows(before[None], action[None, None], after[None, None]))[0, 0]
+    with predictor(measurand) as predict_in:
+        predicted = predict_in(Windows(before[None], action[None, None], after[None, None]))[0, 0]
     world, pictures = domain.simulator(measurand.constants), {}
     for name, row in (("before", step), ("after", step + 1)):
         world.set_engine_state(episode.engine_states[row])
@@ -185,10 +185,10 @@ def measure_smoothness(measurand: Measurand) -> Measured:
     grid = _grid(SIDE, axes, horizon, domain.layout.action.width)
     task = _roughest(measurand, world, _grid(COARSE_SIDE, axes, horizon, domain.layout.action.width))
     futures = world.rollout(task.start_engine_state, grid)
-    with foresight(measurand) as foresee:
-        foreseen = foresee(Windows(np.repeat(task.start[None], len(grid), axis=0), grid, futures))
+    with predictor(measurand) as predict_in:
+        predicted = predict_in(Windows(np.repeat(task.start[None], len(grid), axis=0), grid, futures))
     shape = (SIDE,) * axes
-    engine, program = (np.asarray(domain.cost(states, task.goal)).reshape(shape) for states in (futures, foreseen))
+    engine, program = (np.asarray(domain.cost(states, task.goal)).reshape(shape) for states in (futures, predicted))
     return Measured(
         {
             "episode": task.episode,

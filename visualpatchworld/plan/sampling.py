@@ -109,18 +109,12 @@ def refit_all(sampler: Sampler, rounds: Round, actions: Float[Array, "RK N A"], 
     return after._replace(non_finite=rounds.non_finite + (~finite).sum(axis=1))
 
 
-def whole_again(sampler: Sampler, rounds: Round, number: Int[Array, ""] | int) -> Round:
-    """The rounds with nothing known of the best plan where the whole goal begins to count.
+def for_whole_goal(sampler: Sampler, rounds: Round, number: Int[Array, ""] | int) -> Round:
+    """What is known after so many rounds: the cost of a plan for a part of the goal says nothing.
 
-    Where to draw stays: what comes after the place where a loose goal was met never mattered, so it is still drawn as widely as at first.
+    Where to draw stays: what comes after the place where a part was met never mattered, so it is still drawn as widely as at first.
     """
-    begins = sampler.is_loose & (number == sampler.loose_iterations)
-    return rounds._replace(best_cost=jnp.where(begins, jnp.inf, rounds.best_cost))
-
-
-def least_cost(sampler: Sampler, rounds: Round, number: Int[Array, ""] | int) -> Float[Array, ""]:
-    """What the best plan costs after so many rounds; one for a part of the goal does not count."""
-    return jnp.where(sampler.is_loose & (number <= sampler.loose_iterations), jnp.inf, rounds.best_cost).min()
+    return rounds._replace(best_cost=jnp.where(sampler.is_loose & (number <= sampler.loose_iterations), jnp.inf, rounds.best_cost))
 
 
 def with_best(earlier: Round, actions: Float[Array, "K N A"], costs: Float[Array, " K"]) -> Round:
@@ -263,16 +257,19 @@ def _compiled_search(sampler: Sampler, scorer: InducedScorer) -> Search:
                 loose = stage.is_loose & (number < stage.loose_iterations)
                 goals = jnp.stack([objective.goal, stage.loosened(objective.goal)])
                 both = scorer.costs_for(objective.state, goals, held(stage, actions), objective.steps_left)
-                rounds = whole_again(stage, rounds, number)
+                begun = for_whole_goal(stage, rounds, number).best_cost
+                rounds = rounds._replace(best_cost=jnp.where(number == stage.loose_iterations, begun, rounds.best_cost))
                 return refit_all(stage, rounds, actions, jnp.where(jnp.repeat(loose, stage.samples), both[:, 1], both[:, 0]))
 
             if not stage.enough:
                 return jax.lax.scan(lambda rounds, number: (advance(rounds, number), None), rounds, jnp.arange(count))[0]
 
             def more(carry: tuple[Int[Array, ""], Round]) -> Bool[Array, ""]:
-                return (carry[0] < count) & (jnp.minimum(least_cost(stage, carry[1], carry[0]), known) >= stage.enough)
+                number, rounds = carry
+                return (number < count) & (jnp.minimum(for_whole_goal(stage, rounds, number).best_cost.min(), known) >= stage.enough)
 
-            return jax.lax.while_loop(more, lambda carry: (carry[0] + 1, advance(carry[1], carry[0])), (jnp.asarray(0), rounds))[1]
+            number, rounds = jax.lax.while_loop(more, lambda carry: (carry[0] + 1, advance(carry[1], carry[0])), (jnp.asarray(0), rounds))
+            return for_whole_goal(stage, rounds, number)
 
         if sampler.fine_iterations:
             start_cost = costs(start[None])[0]
@@ -321,11 +318,14 @@ def _stepwise_search(sampler: Sampler, scorer: Scorer) -> Search:
             if number:
                 rounds, key = fine_rounds(sampler, rounds, begin, start_cost), jax.random.fold_in(key, number)
             for turn, round_key in enumerate(jax.random.split(key, stage.sampler.loose_iterations + stage.sampler.iterations)):
-                if min(float(least_cost(stage.sampler, rounds, turn)), start_cost) < sampler.enough:
+                whole = for_whole_goal(stage.sampler, rounds, turn)
+                if min(float(whole.best_cost.min()), start_cost) < sampler.enough:
+                    rounds = whole
                     break
                 actions = stage.draw(rounds, round_key)
                 scores = _scores(stage.sampler, scorer, situation, np.asarray(held(stage.sampler, actions)), turn)
-                rounds = stage.refit(whole_again(stage.sampler, rounds, turn), actions, jnp.asarray(scores.costs, jnp.float32))
+                begun = whole if turn == stage.sampler.loose_iterations else rounds
+                rounds = stage.refit(begun, actions, jnp.asarray(scores.costs, jnp.float32))
                 engine_rollouts, non_finite = engine_rollouts + scores.engine_rollouts, non_finite + scores.non_finite
         best = int(rounds.best_cost.argmin())
         plan = np.asarray(held(stages[-1].sampler, rounds.best[best]), np.float64)

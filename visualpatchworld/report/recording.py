@@ -87,9 +87,9 @@ def read_for(path: Path, world: str | None) -> Program:
     return Program(read_program(path), path)
 
 
-def errors(truth: Recorded, seen: Float[np.ndarray, "T O"], foreseen: Float[np.ndarray, "T O"]) -> Float[np.ndarray, "T O"]:
+def errors(truth: Recorded, seen: Float[np.ndarray, "T O"], predicted: Float[np.ndarray, "T O"]) -> Float[np.ndarray, "T O"]:
     """Imagined minus true, the short way round where a field comes round."""
-    off = foreseen - seen
+    off = predicted - seen
     for i, period in enumerate(truth.periods):
         if period is not None:
             off[:, i] = (off[:, i] + period / 2) % period - period / 2
@@ -118,9 +118,9 @@ def write_recording(path: Path, program: Program, truth: Recorded, *, horizon: i
                 stream.log(f"constants/{name}", rr.Scalars(value), static=True)
         for number, (root, episode) in enumerate(zip(roots, truth.episodes, strict=True)):
             progress(f"episode {number + 1} of {len(roots)}")
-            foreseen = imagined(program, episode, horizon)
-            off.append(errors(truth, episode.observations, foreseen))
-            series = {"true": episode.observations, "imagined": foreseen, "error": off[-1]}
+            predicted = imagined(program, episode, horizon)
+            off.append(errors(truth, episode.observations, predicted))
+            series = {"true": episode.observations, "imagined": predicted, "error": off[-1]}
             for kind, values in series.items():
                 _send(stream, truth, values, [f"{root}/{name}/{kind}" for name in truth.names])
             _send(stream, truth, episode.actions, [f"{root}/action/{i}" for i in range(episode.actions.shape[1])])

@@ -85,7 +85,7 @@ class Run:
 
     @cached_property
     def program(self) -> Program:
-        """The program's text; a page shows it and foresees with it in the sandbox, but never runs it here."""
+        """The program's text; a page shows it and predicts with it in the sandbox, but never runs it here."""
         path = sent(self.folder, self.folder / PROGRAM, MOST_BYTES)
         if not path.exists():
             raise NoRun(f"There is no {PROGRAM}; `vpw run {self.domain.name} --out {self.name}` writes it.")

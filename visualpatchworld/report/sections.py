@@ -168,12 +168,12 @@ def _floor(results: Sequence[Result], planned: Result, method: str) -> Result | 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A piece of a test episode and what the program foresaw of it from its first state alone."""
+    """A piece of a test episode and what the program predicted of it from its first state alone."""
 
     episode: int
     step: int
     truth: Float[np.ndarray, "H+1 S"]
-    foreseen: Float[np.ndarray, "H+1 S"]
+    predicted: Float[np.ndarray, "H+1 S"]
 
 
 def error_charts(induction: InductionRecord) -> list[Markup]:
@@ -185,7 +185,7 @@ def error_charts(induction: InductionRecord) -> list[Markup]:
                 x_label="steps ahead",
                 lines=(
                     Curve("mean", "quiet", [(steps, row.mean) for steps, row in by_horizon.items()]),
-                    Curve("median", "foreseen", [(steps, row.median) for steps, row in by_horizon.items()]),
+                    Curve("median", "predicted", [(steps, row.median) for steps, row in by_horizon.items()]),
                 ),
                 band=[(steps, row.median, row.p90) for steps, row in by_horizon.items()],
                 logarithmic=True,
@@ -196,10 +196,10 @@ def error_charts(induction: InductionRecord) -> list[Markup]:
 
 
 def stretch(program: Program, traces: Traces, domain: Domain) -> Stretch:
-    """The stretch of the test episodes in which most happens, foreseen in the sandbox."""
+    """The stretch of the test episodes in which most happens, predicted in the sandbox."""
     places = [(episode, step) for episode in for_tasks(traces.episodes) for step in range(episode.num_rows - domain.horizon)]
     if not places:
-        raise NoRun(f"No test episode has {domain.horizon} steps to foresee.")
+        raise NoRun(f"No test episode has {domain.horizon} steps to predict.")
     spread = np.concatenate([episode.observations for episode, _ in places[:: domain.horizon]]).std(axis=0)
     episode, step = max(places, key=lambda place: _motion(*place, domain, spread))
     actions = episode.actions[step : step + domain.horizon]
@@ -212,7 +212,7 @@ def stretch(program: Program, traces: Traces, domain: Domain) -> Stretch:
 def stretch_charts(found: Stretch, domain: Domain) -> list[Markup]:
     """One chart per number of the state that programs predict and that moves."""
     space = domain.scene.state_space
-    apart = space.difference(found.foreseen, found.truth)
+    apart = space.difference(found.predicted, found.truth)
     charts = []
     for i, field in enumerate(space):
         truth = found.truth[:, i] if field.period is None else np.unwrap(found.truth[:, i], period=field.period)
@@ -220,7 +220,7 @@ def stretch_charts(found: Stretch, domain: Domain) -> list[Markup]:
             continue
         lines = (
             Curve("truth", "truth", list(enumerate(truth.tolist()))),
-            Curve("foreseen", "foreseen dashed", list(enumerate((truth + apart[:, i]).tolist()))),
+            Curve("predicted", "predicted dashed", list(enumerate((truth + apart[:, i]).tolist()))),
         )
         charts.append(svg(Chart(title=f"{field.name} ({field.unit})", x_label="step", lines=lines)))
     return charts

@@ -277,7 +277,7 @@ def _error_chart(run: WorldRun) -> Markup:
             x_label="steps ahead",
             lines=(
                 Curve("mean", "quiet", [(steps, row.mean) for steps, row in rows.items()]),
-                Curve("median", "foreseen", [(steps, row.median) for steps, row in rows.items()]),
+                Curve("median", "predicted", [(steps, row.median) for steps, row in rows.items()]),
             ),
             band=[(steps, row.median, row.p90) for steps, row in rows.items()],
             logarithmic=True,
@@ -298,7 +298,7 @@ def stretch_charts(check: CheckRecord) -> list[Markup]:
             [(float(step), value) for step, row in enumerate(rows) if (value := row[i]) is not None]
             for rows in (check.true, check.imagined)
         )
-        lines = (Curve("truth", "truth", truth), Curve("imagined", "foreseen dashed", ahead))
+        lines = (Curve("truth", "truth", truth), Curve("imagined", "predicted dashed", ahead))
         charts.append(svg(Chart(title=name, x_label="step", lines=lines)))
     return charts
 

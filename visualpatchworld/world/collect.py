@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.world.trajectory import Trajectory
@@ -163,8 +163,18 @@ def _begin_placed(world: World, visited: Sequence[np.ndarray], kind: NewPlace, r
             place = known[rng.integers(len(known), size=len(low)), np.arange(len(low))]
         else:
             place = rng.uniform(low - BEYOND * (high - low), high + BEYOND * (high - low))
+        whole = whole_numbers(known)
+        if whole.any():
+            place[whole] = known[rng.integers(len(known)), whole]
+        # Amounts are never below nothing: what was never seen on the other side of zero is not put there.
+        place = np.where(low >= 0, np.maximum(place, 0), np.where(high <= 0, np.minimum(place, 0), place))
         try:
             return world.set_place(place)
         except VpwError:
             continue
     return None
+
+
+def whole_numbers(places: Float[np.ndarray, "N P"]) -> Bool[np.ndarray, " P"]:
+    """Which numbers of places are counts, choices or cells, of which there is nothing between two: whole ones that are not all the same."""
+    return (places == np.round(places)).all(axis=0) & (np.ptp(places, axis=0) > 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace, World
 
 BLOWN_UP = 1e30  # no number that anything was measured as
+OUT_OF_ORDER, FEW = 1e6, 0.02  # of a column's usual size: a few values beyond mark rows that were not measured
 MOST_CHOICES = 32  # more whole numbers than this are no choices but a quantity
 
 
@@ -33,6 +35,7 @@ class Recording:
     bounds: tuple[tuple[float, ...], tuple[float, ...]] | None = None  # of actions, where the file says so
     counts: tuple[int, ...] = field(default=())  # of choices, where the file says so
     labels: tuple[tuple[str, ...], ...] = ()  # what choices are called, by column of the action
+    caution: str = ""  # what of the file makes every law of it less sure
 
 
 class LogWorld(World):
@@ -40,7 +43,8 @@ class LogWorld(World):
 
     def __init__(self, recording: Recording, name: str):
         self.name = name
-        pieces = [(piece, episode.held_out) for episode in recording.episodes for piece in _pieces(episode)]
+        most = _usual_sizes(recording.episodes)
+        pieces = [(piece, episode.held_out) for episode in recording.episodes for piece in _pieces(episode, most)]
         if not pieces:
             raise BadTrace(f"{name} holds no two rows that follow each other.")
         widths = {(piece.observations.shape[1], piece.actions.shape[1]) for piece, _ in pieces}
@@ -61,7 +65,7 @@ class LogWorld(World):
         names = recording.action_names or tuple(f"a{i}" for i in range(num_actions))
         self.action_space = _action_space(recording, np.concatenate([piece.actions for piece, _ in pieces]), names)
         self._recording = recording
-        self.labels = recording.labels
+        self.labels, self.caution = recording.labels, recording.caution
         self.has_rewards = with_rewards == {True}
 
     @property
@@ -94,10 +98,22 @@ def neighbours(actions: Float[np.ndarray, "T A"]) -> Float[np.ndarray, "T-2 3A"]
     return np.concatenate([actions[1:-1], actions[2:], actions[:-2]], axis=1)
 
 
-def _pieces(episode: Trajectory) -> list[Trajectory]:
-    """The trajectories between gaps; a row that is not finite, or that a simulation blew up to, belongs to none of them."""
+def _usual_sizes(episodes: Sequence[Trajectory]) -> Float[np.ndarray, " O"] | float:
+    """By column, the size that no measured value has: a few values far beyond all others stand for what was not measured."""
+    if len({episode.observations.shape[1] for episode in episodes}) != 1:
+        return BLOWN_UP
+    values = np.abs(np.concatenate([episode.observations for episode in episodes]))
+    values = np.where(values < BLOWN_UP, values, np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without a single number
+        most = OUT_OF_ORDER * np.nan_to_num(np.nanquantile(values, 1 - FEW, axis=0))
+    return np.where(most > 0, np.minimum(most, BLOWN_UP), BLOWN_UP)
+
+
+def _pieces(episode: Trajectory, most: Float[np.ndarray, " O"] | float = BLOWN_UP) -> list[Trajectory]:
+    """The trajectories between gaps; a row that is not finite, or of which a value is beyond the most, belongs to none of them."""
     observations, actions = episode.observations, episode.actions
-    seen: np.ndarray = np.all(np.abs(observations) < BLOWN_UP, axis=1)
+    seen: np.ndarray = np.all(np.abs(observations) < most, axis=1)
     usable = seen[:-1] & seen[1:] & np.isfinite(actions).all(axis=1)
     rewards = episode.rewards
     if rewards is not None:
@@ -234,6 +250,8 @@ def _padded(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
 
 def _flat(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
     observations = found["observations"]
+    if not observations.size:
+        raise BadTrace(f"{name} is empty: its observations have the shape {observations.shape}.")
     observations = observations.reshape(len(observations), -1)
     rows = len(observations)
     actions, rewards = found.get("actions"), found.get("rewards")

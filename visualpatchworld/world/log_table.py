@@ -27,8 +27,10 @@ _TERMINATED = ("terminated", "terminal", "termination")
 _OTHER_ENDS = ("done", "next_done", "truncated", "timeout")
 _ACTION = re.compile(r"^((actions?|inputs?|controls?|commands?|cmd)([_.\[]?\d+\]?|[_. ].*)?|[au]([_.\[]?\d+\]?)?)$")
 _UNIT = re.compile(r"\s*[(\[]\s*(s|sec|seconds|ms|min|h|-)?\s*[)\]]\s*$", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r"^(\s*[-+]?\d*),(\d+(?:[eE][-+]?\d+)?\s*)$")
 BYTE = 255
 PIXELS = 8  # columns of bytes that make an image
+UNEVEN = 0.05  # of the time step: what times of most rows may differ by
 GAP = 1.5  # a row that comes so many time steps late follows a gap
 
 
@@ -72,6 +74,8 @@ def read_csv(path: Path, columns: Columns = Columns()) -> Recording:
     if wrong is not None:
         raise BadTrace(f"'{path}': row {wrong + 1} has {len(rows[wrong])} cells where there are {len(names)} columns.")
     cells = list(zip(*rows, strict=True)) or [()] * len(names)
+    if separator == ";":
+        cells = [[_DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in column] for column in cells]
     return recording_of_table({name: _column(list(column)) for name, column in zip(names, cells, strict=True)}, str(path), columns)
 
 
@@ -114,6 +118,8 @@ def _meant(columns: Columns, table: Mapping[str, Any]) -> Columns:
 def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = Columns()) -> Recording:
     """The recording in named columns: row t holds the state before action t, and the last row's action led nowhere that was seen."""
     table = {str(key): np.asarray(values) for key, values in table.items()}
+    if not max((len(values) for values in table.values()), default=0):
+        raise BadTrace(f"{name} has no rows, only the names of columns: {', '.join(table)}.")
     columns = _meant(columns, table)
     episode = columns.episode or _only(table, _EPISODE)
     time, counter, reward, terminated = (_only(table, names) for names in (_TIME, _COUNTER, _REWARD, _TERMINATED))
@@ -149,9 +155,11 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         starts[1:] |= table[episode][1:] != table[episode][:-1]
         if starts.sum() > len(np.unique(table[episode])):
             raise BadTrace(f"{name}: rows of one '{episode}' do not lie together; sort the table by it and by time.")
-    dt = columns.dt
+    dt, caution = columns.dt, ""
     if time is not None and time not in (*state, *action) and table[time].dtype.kind == "f":
-        dt = dt or _time_step(table[time], starts, time, name)
+        found = _time_step(table[time], starts, time, name)
+        caution = _unevenness(table[time], starts, found, time)
+        dt = dt or found
     if counter is not None and counter not in (*state, *action) and episode is not None and table[counter].dtype.kind == "f":
         _check_rising(table[counter], starts, counter, name)
     edges = [*np.flatnonzero(starts), rows]
@@ -167,7 +175,7 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         episodes.append(Trajectory(seen, done[:-1], rewards, over))
     names, action_names = (tuple(identifier(key) for key in keys) for keys in (state, action))
     choices = True if labels and len(labels) == len(action) else None
-    return Recording(tuple(episodes), names, action_names, dt, choices, labels=tuple(labels.values()) if choices else ())
+    return Recording(tuple(episodes), names, action_names, dt, choices, labels=tuple(labels.values()) if choices else (), caution=caution)
 
 
 def _only(table: Mapping[str, Any], names: Sequence[str]) -> str | None:
@@ -230,6 +238,15 @@ def _time_step(times: np.ndarray, starts: np.ndarray, key: str, name: str) -> fl
     dt = _short(float(np.median(inside)), float(np.abs(times).max()))
     starts[1:] |= between > GAP * dt
     return dt
+
+
+def _unevenness(times: np.ndarray, starts: np.ndarray, dt: float | None, key: str) -> str:
+    """A sentence on times between rows that differ by more than rounding would make them; else nothing."""
+    between = np.diff(times)[~starts[1:]]
+    if dt is None or not len(between) or np.median(np.abs(between - dt)) <= UNEVEN * dt:
+        return ""
+    low, high = np.quantile(between, [0.05, 0.95])
+    return f"'{key}' is uneven: {low:.2g} to {high:.2g} pass between rows, and every step is taken as {dt:.2g}"
 
 
 def _short(dt: float, latest: float) -> float:

@@ -81,7 +81,7 @@ MOST = 1.6  # of the true way: a program that jumps leaves the panel
 
 def block_motion_figure(results: Results) -> Figure:
     """One panel per place in which something is pushed:
-    the way so far, foreseen one step at a time by each method, and true.
+    the way so far, predicted one step at a time by each method, and true.
     """
     quantities = load_quoted()["cases"].data["motion_quantities"]
     analyses = [analysis for analysis in results.analyses_of("motion") if quantities.get(analysis.domain) in analysis.data["motion"]]
@@ -217,7 +217,7 @@ LINE_IN, PICTURE_IN, TITLE_IN, GAP_IN, MARGIN_IN = 0.138, 2.0, 0.28, 0.12, 0.08
 
 
 def programs_figure(results: Results) -> Figure:
-    """One block per place: where things are and go, what the program foresaw, and below what its `step` says."""
+    """One block per place: where things are and go, what the program predicted, and below what its `step` says."""
     analyses = [analysis for analysis in results.analyses_of("transition") if analysis.method == "vpw"]
     if not analyses:
         raise nothing(results, "transitions", f"vpw analyse transition DOMAIN --results {results.out}")
@@ -266,7 +266,7 @@ def excerpt(text: str) -> str:
 
 
 def transition(data: Mapping[str, Any]) -> str:
-    """One transition in words: the state before, the action, and how what was foreseen compares with what came."""
+    """One transition in words: the state before, the action, and how what was predicted compares with what came."""
     names = [field["name"] for field in data["fields"]]
 
     def told(state: str) -> str:
@@ -276,7 +276,7 @@ def transition(data: Mapping[str, Any]) -> str:
         "state": told("before"),
         "action": ", ".join(f"{value:.2g}" for value in data["action"]),
         "true": told("after"),
-        "foreseen": told("predicted"),
+        "predicted": told("predicted"),
         "error": ", ".join(f"{name} {'not finite' if error is None else f'{error:.2g}'}" for name, error in data["error"].items()),
     }
     lines = [
