@@ -57,7 +57,8 @@ def test_your_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     write_log(tmp_path / "machine.csv")
     write_log(tmp_path / "other.csv", seed=1)
     run("your-log.md", 3, monkeypatch, capsys)
-    assert (tmp_path / "runs" / "machine" / "report.html").exists()
+    page = (tmp_path / "runs" / "machine" / "report.html").read_text(encoding="utf-8")
+    assert "those that were learned from among them" in page  # nothing of this log is held out
 
 
 def test_your_reward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

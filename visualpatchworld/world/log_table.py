@@ -36,7 +36,10 @@ GAP = 1.5  # a row that comes so many time steps late follows a gap
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a table are what; what is not said is guessed where the names leave no doubt."""
+    """Which columns of a table are what; what is not said is guessed where the names leave no doubt.
+
+    Example: `vpw.induce("machine.csv", columns=vpw.Columns(action="voltage", dt=0.01))`
+    """
 
     action: str | Sequence[str] | None = None  # empty: nothing was done
     state: str | Sequence[str] | None = None
