@@ -33,11 +33,9 @@ def lag_behind_target(
     keep=signed("", "share of the arm's last motion in its next one", 0, 1),
     out=positive("", "pace of the arm when it reaches out, compared to when it turns about its base", 0.05, 10),
     lift=positive("", "... when it lifts", 0.05, 10),
-    lift_keep=signed("", "share of the arm's last lifting in its next one", 0, 1),
     wrist=signed("", "part of the turn about the base that the wrist undoes", 0, 1),
     sway=signed("", "how far the hand lags inwards for each unit of length that lifting lags", -1, 1),
-    sag=signed("", "sinking of the arm in a step, for each unit of length that it reaches beyond its balance", -0.2, 0.2),
-    balance=signed("L", "reach at which the arm does not sink", -1, 1),
+    sag=signed("L", "sinking of the arm in a step", -0.1, 0.1),
     shoulder=signed("L", "distance at which the arm passes the axis of its base", -0.2, 0.2),
 ):
     """The joints of an arm lag behind a target: each goes a share of its way and keeps some of its last motion."""
@@ -48,7 +46,7 @@ def lag_behind_target(
     rise = np.maximum(stride * action[2] / share, floor - z)
     outward = keep * last_out + (1 - keep) * share * out * (goal_reach - reach) - sway * (rise - last_lift)
     spin = keep * last_spin + (1 - keep) * share * (goal_base - base)
-    upward = lift_keep * last_lift + (1 - lift_keep) * share * lift * rise - sag * (reach - balance)
+    upward = keep * last_lift + (1 - keep) * share * lift * rise - sag
     twist = keep * last_wrist + (1 - keep) * (turn * action[3] - wrist * share * (goal_base - base))
     x, y = rotate((reach + outward, shoulder), base + spin)
     return (x, y, z + upward, yaw + spin + twist), (outward, spin, upward, twist)
