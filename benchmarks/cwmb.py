@@ -1,10 +1,11 @@
-"""The recorded environments of the Code World Models Benchmark: programs from ten trajectories alone, counted as they count; resumable.
+"""The recorded environments of the Code World Models Benchmark:
+programs from ten trajectories alone, counted as they count; resumable.
 
 Usage: python benchmarks/cwmb.py [--only NAME ...] [--data ../shared/reference/cwmb] [--seconds 60]
        python benchmarks/cwmb.py --plan [--only NAME ...] [--episodes 10] [--plan-seconds 300]
 
-A line per environment goes to results/worlds/cwmb.jsonl, of planning to results/worlds/cwmb_plans.jsonl; the programs to programs/worlds/.
-Several of these may run side by side, each with --only.
+A line per environment goes to results/worlds/cwmb.jsonl, of planning to results/worlds/cwmb_plans.jsonl; the programs
+to programs/worlds/. Several of these may run side by side, each with --only.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ Say = Callable[[str], None]
 
 
 def accuracy(program: Program, arrays: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, float]:
-    """Per transition a third each for next observation, reward and done; each also for itself, and the reward also with isclose."""
+    """Per transition a third each for next observation, reward and
+    done; each also for itself, and the reward also with isclose.
+    """
     model = program.bind_world("jax")
     width = arrays["observations"].shape[1]
     acted = arrays["actions"].reshape(len(arrays["actions"]), -1).astype(float)
@@ -55,23 +58,48 @@ def accuracy(program: Program, arrays: dict[str, np.ndarray], rows: np.ndarray) 
 
     with jax.enable_x64(True):
         run = jax.jit(jax.vmap(one))
-        seen, paid, over = (np.asarray(v) for v in run(jnp.asarray(arrays["observations"][rows], float), jnp.asarray(acted[rows])))
+        seen, paid, over = (
+            np.asarray(v) for v in run(jnp.asarray(arrays["observations"][rows], float), jnp.asarray(acted[rows]))
+        )
     truth, earned = arrays["next_observations"][rows], arrays["rewards"][rows]
-    close = np.array([np.allclose(a, b, rtol=CLOSE, atol=CLOSE) for a, b in zip(seen.astype(np.float32), truth, strict=True)])
-    equal, near, done = paid == earned, np.isclose(paid, earned, rtol=CLOSE, atol=CLOSE), over == arrays["dones"][rows].astype(bool)
-    strict = np.array([np.allclose(a, b) for a, b in zip(seen.astype(np.float32), truth, strict=True)])  # numpy's own tolerances
-    parts = {"observation": close, "observation_strict": strict, "reward_equal": equal, "reward_isclose": near, "done": done}
+    close = np.array(
+        [np.allclose(a, b, rtol=CLOSE, atol=CLOSE) for a, b in zip(seen.astype(np.float32), truth, strict=True)]
+    )
+    equal, near, done = (
+        paid == earned,
+        np.isclose(paid, earned, rtol=CLOSE, atol=CLOSE),
+        over == arrays["dones"][rows].astype(bool),
+    )
+    # Numpy's own tolerances.
+    strict = np.array([np.allclose(a, b) for a, b in zip(seen.astype(np.float32), truth, strict=True)])
+    parts = {
+        "observation": close,
+        "observation_strict": strict,
+        "reward_equal": equal,
+        "reward_isclose": near,
+        "done": done,
+    }
     record = {name: float(np.mean(part)) for name, part in parts.items()}
     as_counted = (record["observation"] + record["reward_equal"] + record["done"]) / 3
-    return record | {"as_counted": as_counted, "isclose": (record["observation"] + record["reward_isclose"] + record["done"]) / 3}
+    return record | {
+        "as_counted": as_counted,
+        "isclose": (record["observation"] + record["reward_isclose"] + record["done"]) / 3,
+    }
 
 
 def measure(name: str, folder: Path, seconds: float, programs: Path, say: Say) -> dict[str, Any]:
-    """Fitted to all trajectories and counted on them, as the benchmark does; and fitted to some and counted on the others."""
+    """Fitted to all trajectories and counted on them, as the
+    benchmark does; and fitted to some and counted on the others.
+    """
     with np.load(folder / f"{name}.npz") as file:
         arrays = {key: file[key] for key in file.files}
     starts = np.unique(arrays["trajectory_start"])
-    record: dict[str, Any] = {"name": name, "ok": True, "transitions": len(arrays["rewards"]), "trajectories": len(starts)}
+    record: dict[str, Any] = {
+        "name": name,
+        "ok": True,
+        "transitions": len(arrays["rewards"]),
+        "trajectories": len(starts),
+    }
     everything = np.ones(len(arrays["rewards"]), bool)
     held = np.isin(arrays["trajectory_start"], starts[HELD_OUT_EVERY - 1 :: HELD_OUT_EVERY])
     for part, learn, judge in (("fitted", everything, everything), ("held_out", ~held, held)):
@@ -82,7 +110,10 @@ def measure(name: str, folder: Path, seconds: float, programs: Path, say: Say) -
             chosen = {key: value[learn] for key, value in arrays.items()}
             chosen["trajectory_start"] = np.searchsorted(np.flatnonzero(learn), chosen["trajectory_start"])
             found = discover(open_world(chosen), seconds=seconds, progress=say)
-            scores: dict[str, Any] = accuracy(found.program, arrays, np.flatnonzero(judge)) | {"verdict": found.verdict, "why": found.why}
+            scores: dict[str, Any] = accuracy(found.program, arrays, np.flatnonzero(judge)) | {
+                "verdict": found.verdict,
+                "why": found.why,
+            }
             scores |= {"form": found.found.draft.name, "lines": len(found.program.text.splitlines())}
             if part == "fitted":
                 path = program_path(programs, name)
@@ -95,7 +126,10 @@ def measure(name: str, folder: Path, seconds: float, programs: Path, say: Say) -
             if not isinstance(error, VpwError):
                 traceback.print_exc()
             scores = {"failed": why, "as_counted": 0.0, "isclose": 0.0}
-        spent = {"wall_seconds": round(time.perf_counter() - began, 1), "cpu_seconds": round(time.process_time() - cpu, 1)}
+        spent = {
+            "wall_seconds": round(time.perf_counter() - began, 1),
+            "cpu_seconds": round(time.process_time() - cpu, 1),
+        }
         record[part] = scores | spent
     return record
 
@@ -112,7 +146,11 @@ def plan(name: str, episodes: int, seconds: float, programs: Path, say: Say) -> 
     world = open_world(name, **settings)
     program = Program(read_program(path), path)
     done = evaluate_return(
-        world, program, episodes=episodes, seconds=seconds, on_episode=lambda k, earned: say(f"episode {k + 1}: {earned:.1f}")
+        world,
+        program,
+        episodes=episodes,
+        seconds=seconds,
+        on_episode=lambda k, earned: say(f"episode {k + 1}: {earned:.1f}"),
     )
     return {"name": name, "ok": True, "episodes": episodes, "program_hash": program.hash} | done.report
 
@@ -129,7 +167,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--plan", action="store_true", help="measure returns with the programs that are there")
     parser.add_argument("--episodes", type=int, default=10)
-    parser.add_argument("--plan-seconds", type=float, default=300.0, help="after which no further episode is planned in an environment")
+    parser.add_argument(
+        "--plan-seconds", type=float, default=300.0, help="after which no further episode is planned in an environment"
+    )
     parser.add_argument("--again", action="store_true", help="measure also what is there already")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "worlds")
     parser.add_argument("--programs", type=Path, default=ROOT / "programs" / "worlds")
@@ -157,7 +197,12 @@ def main() -> None:
             why = str(error) if isinstance(error, VpwError) else f"{type(error).__name__}: {error}"
             record = {"name": name, "ok": False, "failed": why}
         lines.put(record)
-        say(str({part: record[part]["isclose"] for part in ("fitted", "held_out") if part in record} or record.get("failed", "done")))
+        say(
+            str(
+                {part: record[part]["isclose"] for part in ("fitted", "held_out") if part in record}
+                or record.get("failed", "done")
+            )
+        )
 
 
 def _measured(lines: Lines, name: str, options: argparse.Namespace) -> bool:

@@ -1,4 +1,5 @@
-"""Planning in changed worlds with an edited program, with the program as it was, and with one induced anew: the table `edited`; resumable.
+"""Planning in changed worlds with an edited program, with the program
+as it was, and with one induced anew: the table `edited`; resumable.
 
 Usage: python benchmarks/edited.py [CASE ...] [--seeds 42] [--tasks 50] [--without-anew] [--programs programs]
 
@@ -32,7 +33,8 @@ SQUARE = ((-30.0, -30.0), (30.0, -30.0), (30.0, 30.0), (-30.0, 30.0))  # two bar
 
 @dataclass(frozen=True)
 class Case:
-    """How a world changes, and what a person who knows of it writes into the program; `factors` are times the present value.
+    """How a world changes, and what a person who knows of it
+    writes into the program; `factors` are times the present value.
 
     A program of another form has other names for the same things: the first edit whose names it has is made.
     """
@@ -52,18 +54,26 @@ CASES = {
         {"block_shape": "square"},
         # The middle of a square plate, and its inertia over mass: a sixth of its side squared.
         (
-            {"BLOCK_PARTS": (SQUARE,), "BLOCK_HULL": SQUARE, "BLOCK_CENTER_X": 0.0, "BLOCK_CENTER_Y": 0.0, "BLOCK_INERTIA": 600.0},
+            {
+                "BLOCK_PARTS": (SQUARE,),
+                "BLOCK_HULL": SQUARE,
+                "BLOCK_CENTER_X": 0.0,
+                "BLOCK_CENTER_Y": 0.0,
+                "BLOCK_INERTIA": 600.0,
+            },
             {"BLOCK": (SQUARE,), "HULL": SQUARE, "CENTER_X": 0.0, "CENTER_Y": 0.0, "INERTIA": 600.0},
         ),
     ),
-    # Longer by a third: what hangs at its end counts with the square of that, its own rod with the cube; about twice in all.
+    # Longer by a third: what hangs at its end counts with the square of that, its own rod with the cube; about twice in
+    # all.
     "link": Case(
         "reacher",
         {"link1": 0.16},
         ({"UPPER_ARM_LENGTH": 0.16}, {"LINK_1": 0.16}),
         {"UPPER_ARM_INERTIA": 2.0, "UPPER": 2.0},
     ),
-    # Constants are told per full torque: a tenth of it makes inertias and losses ten times as large, and the wrist's stop yields less.
+    # Constants are told per full torque: a tenth of it makes inertias and losses ten times as large, and the wrist's
+    # stop yields less.
     "torque": Case(
         "reacher",
         {"gear": 0.005},
@@ -71,7 +81,9 @@ CASES = {
         {"UPPER": 10.0, "FOREARM": 10.0, "DAMPING": 10.0, "YIELD": 0.1}
         | {"UPPER_ARM_INERTIA": 10.0, "FOREARM_INERTIA": 10.0, "HINGE_DAMPING": 10.0, "WRIST_GIVE": 0.1},
     ),
-    "door": Case("tworoom", {"door_center": 150.0}, ({"WALLS": ((0, 112.0, 5.0, ((150.0, 14.0),)),)}, {"DOOR_Y": 150.0})),
+    "door": Case(
+        "tworoom", {"door_center": 150.0}, ({"WALLS": ((0, 112.0, 5.0, ((150.0, 14.0),)),)}, {"DOOR_Y": 150.0})
+    ),
     "second-door": Case(
         "tworoom",
         {"second_door": 175.0},
@@ -79,7 +91,12 @@ CASES = {
         line=("> door_reach", "> door_reach) & (np.abs(after[1] - 175.0) > door_reach)"),
     ),
     # The gripper closes over 85 mm; a block wider by 8 mm stops it that much earlier.
-    "size": Case("cube", {"cube_half_size": 0.024}, ({"BLOCK_HALF": 0.024}, {"HALF": 0.024}), {"GRIPPER_STOP": 0.83, "STOP": 0.83}),
+    "size": Case(
+        "cube",
+        {"cube_half_size": 0.024},
+        ({"BLOCK_HALF": 0.024}, {"HALF": 0.024}),
+        {"GRIPPER_STOP": 0.83, "STOP": 0.83},
+    ),
 }
 
 FAR_ONLY = ("torque",)  # 25 steps with so little torque lead nowhere; benchmarks/goals.py has farther goals
@@ -148,13 +165,20 @@ def run(name: str, case: Case, seed: int, options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join(CASES)}; all but {', '.join(FAR_ONLY)} when none is named")
+    parser.add_argument(
+        "cases",
+        nargs="*",
+        metavar="CASE",
+        help=f"of {', '.join(CASES)}; all but {', '.join(FAR_ONLY)} when none is named",
+    )
     parser.add_argument("--seeds", type=_seeds, default=[42], metavar="42-46")
     parser.add_argument("--tasks", type=int, default=50, metavar="N")
     parser.add_argument("--planner", default="default")
     parser.add_argument("--without-anew", action="store_true", help="leave out the programs that are induced anew")
     parser.add_argument("--programs", type=Path, default=ROOT / "programs", metavar="DIR")
-    parser.add_argument("--results", type=Path, default=Path(os.environ.get("VPW_RESULTS", ROOT / "results")) / "edited", metavar="DIR")
+    parser.add_argument(
+        "--results", type=Path, default=Path(os.environ.get("VPW_RESULTS", ROOT / "results")) / "edited", metavar="DIR"
+    )
     parser.add_argument("--cache", type=Path, default=ROOT / "runs" / "edited", metavar="DIR")
     options = parser.parse_args()
     options.results.mkdir(parents=True, exist_ok=True)

@@ -1,15 +1,17 @@
 """Long, other and precise goals: every row of the table `goals`, task by task; run it again to go on where it stopped.
 
-Usage: python benchmarks/goals.py [DOMAIN ...] [--seeds 42-46] [--tasks 50] [--rows 25,50,100,150,other,25x0.1] [--workers 1]
+Usage: python benchmarks/goals.py [DOMAIN ...] [--seeds 42-46] [--tasks 50] [--rows 25,50,100,150,other,25x0.1]
+[--workers 1]
        python benchmarks/goals.py pusht --traces pusht=demos.h5 --planners default,paper
        python benchmarks/goals.py tworoom reacher --rows any,moving
        python benchmarks/goals.py reacher --case torque --rows 25,other
 
-Rows: an offset within an episode, `other` for goals of another episode, `moving` for goals that go another episode's way, `any` for starts
-and goals that the world itself draws; xSCALE behind one scales the success radius. A case is one of benchmarks/edited.py: the world is
-changed so, and the program edited for it.
+Rows: an offset within an episode, `other` for goals of another episode, `moving` for goals that go another episode's
+way, `any` for starts and goals that the world itself draws; xSCALE behind one scales the success radius. A case is one
+of benchmarks/edited.py: the world is changed so, and the program edited for it.
 
-Episodes are collected to runs/goals/traces (or where --traces says), programs come from programs/SOURCE; outcomes go to results/goals.
+Episodes are collected to runs/goals/traces (or where --traces says), programs come from programs/SOURCE; outcomes go to
+results/goals.
 """
 
 from __future__ import annotations
@@ -60,7 +62,9 @@ def main() -> None:
                 given += [f"--{option}", str(getattr(options, option))]
             given += [part for pair in options.traces for part in ("--traces", pair)]
             mine = cores[lane :: options.workers]
-            process = subprocess.Popen([sys.executable, __file__, name, *given], preexec_fn=lambda mine=mine: os.sched_setaffinity(0, mine))
+            process = subprocess.Popen(
+                [sys.executable, __file__, name, *given], preexec_fn=lambda mine=mine: os.sched_setaffinity(0, mine)
+            )
             running[process] = lane
         time.sleep(0.2)
         for process in [process for process in running if process.poll() is not None]:
@@ -79,7 +83,10 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
     path = _episodes(options, name)
     domain, vary = _world(options, name)
     where, _, scale = row.partition("x")
-    file = next(folder for folder in (options.programs / path.stem, options.programs / name) if folder.is_dir()) / "world_model.py"
+    file = (
+        next(folder for folder in (options.programs / path.stem, options.programs / name) if folder.is_dir())
+        / "world_model.py"
+    )
     program = load_program(file, domain.scene.state_space, domain.layout.action.width)
     if options.case:
         program = _case(options.case)[1](program)
@@ -123,8 +130,11 @@ def _run(options: argparse.Namespace, name: str, row: str, planner: str, seed: i
             asked, seen = summary.engine_rollouts_per_plan or 0.0, config.planner.rollouts_per_plan
             rescored = f", {100 * asked / seen:.2f} % of candidates re-scored by the engine"
         print(
-            f"{told}: {summary.success:.1f} % of {summary.n} [{low:.0f}, {high:.0f}], floors {floors['zero'].success:.0f} and "
-            f"{floors['random'].success:.0f}, {summary.plans} plans" + ("" if seconds is None else f" of {seconds:.3f} s") + rescored,
+            f"{told}: {summary.success:.1f} % of {summary.n} [{low:.0f}, {high:.0f}], floors "
+            f"{floors['zero'].success:.0f} and "
+            f"{floors['random'].success:.0f}, {summary.plans} plans"
+            + ("" if seconds is None else f" of {seconds:.3f} s")
+            + rescored,
             flush=True,
         )
 
@@ -135,7 +145,11 @@ def _episodes(options: argparse.Namespace, name: str) -> Path:
     from visualpatchworld.trace.file import write_traces
 
     given = dict(pair.partition("=")[::2] for pair in options.traces)
-    path = Path(given[name]) if name in given else options.cache / (f"{name}-{options.case}.h5" if options.case else f"{name}.h5")
+    path = (
+        Path(given[name])
+        if name in given
+        else options.cache / (f"{name}-{options.case}.h5" if options.case else f"{name}.h5")
+    )
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         domain, _ = _world(options, name)
@@ -172,7 +186,11 @@ def _anywhere(domain: Domain) -> list[Episode]:
     for index in range(ANYWHERE):
         world.reset(seed=SEED + index)
         state, engine_state = world.get_state()[None], world.get_engine_state()[None]
-        found.append(Episode(observations=state, actions=np.zeros((0, world.action_dim)), index=index, engine_states=engine_state))
+        found.append(
+            Episode(
+                observations=state, actions=np.zeros((0, world.action_dim)), index=index, engine_states=engine_state
+            )
+        )
     return found
 
 
@@ -187,18 +205,32 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=_seeds, default=[42], metavar="42-46")
     parser.add_argument("--tasks", type=int, default=50, metavar="N")
     parser.add_argument(
-        "--rows", default=ROWS, type=lambda text: text.split(","), help="OFFSET or `other`, with xSCALE for a scaled radius"
+        "--rows",
+        default=ROWS,
+        type=lambda text: text.split(","),
+        help="OFFSET or `other`, with xSCALE for a scaled radius",
     )
     parser.add_argument("--planners", default="default", type=lambda text: text.split(","))
-    parser.add_argument("--steps", type=int, default=0, metavar="N", help="steps allowed, where that is not what the protocol says")
-    parser.add_argument("--case", default="", metavar="CASE", help="a changed world of benchmarks/edited.py, and the program edited for it")
+    parser.add_argument(
+        "--steps", type=int, default=0, metavar="N", help="steps allowed, where that is not what the protocol says"
+    )
+    parser.add_argument(
+        "--case",
+        default="",
+        metavar="CASE",
+        help="a changed world of benchmarks/edited.py, and the program edited for it",
+    )
     parser.add_argument("--observe", default="oracle", choices=("oracle", "tool"))
     parser.add_argument("--score", default="induced", choices=("induced", "hybrid", "sparing", "simulator"))
     parser.add_argument("--traces", action="append", default=[], metavar="DOMAIN=FILE.h5")
     parser.add_argument("--programs", type=Path, default=ROOT / "programs", metavar="DIR")
-    parser.add_argument("--results", type=Path, default=Path(os.environ.get("VPW_RESULTS", ROOT / "results")) / "goals", metavar="DIR")
+    parser.add_argument(
+        "--results", type=Path, default=Path(os.environ.get("VPW_RESULTS", ROOT / "results")) / "goals", metavar="DIR"
+    )
     parser.add_argument("--cache", type=Path, default=ROOT / "runs" / "goals" / "traces", metavar="DIR")
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="cells side by side, each on its share of the cores")
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="cells side by side, each on its share of the cores"
+    )
     options = parser.parse_args()
     if isinstance(options.rows, str):
         options.rows = options.rows.split(",")

@@ -2,10 +2,11 @@
 
     python benchmarks/kills.py --kills 100
 
-Every round starts a command in a folder, kills it with SIGKILL (alone, or with all its children) at a random moment or shortly after it
-wrote something, and starts it again, some times over, until it ends by itself. After each kill every file that has its final name must
-be whole; in the end nothing may be lost or doubled, no half-written file may lie about, and what was made must be what an undisturbed run
-makes. The last round lets several writers fill one results file at once.
+Every round starts a command in a folder, kills it with SIGKILL (alone, or with all its children) at a random moment or
+shortly after it wrote something, and starts it again, some times over, until it ends by itself. After each kill every
+file that has its final name must be whole; in the end nothing may be lost or doubled, no half-written file may lie
+about, and what was made must be what an undisturbed run makes. The last round lets several writers fill one results
+file at once.
 """
 
 from __future__ import annotations
@@ -47,7 +48,12 @@ class Job:
         command = [sys.executable, "-m", "visualpatchworld", *self.arguments, "--json"]
         environment = {**os.environ, "VPW_DOMAINS": str(TOY), "PYTHONPATH": str(ROOT)}
         return subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
 
 
@@ -66,7 +72,8 @@ PLAN = Job(
 )
 INDUCE = Job("induce", ("induce", "slider", "--episodes", "4", "--out", "induced"))
 BENCH = Job("bench", ("bench", "smoke", "--domain", "slider", "--out", "bench"))
-JOBS = {COLLECT: 0.35, PLAN: 0.35, INDUCE: 0.2, BENCH: 0.1}  # the share of kills that each gets: those that take long get fewer
+# The share of kills that each gets: those that take long get fewer.
+JOBS = {COLLECT: 0.35, PLAN: 0.35, INDUCE: 0.2, BENCH: 0.1}
 
 
 def finish(job: Job, folder: Path) -> float:
@@ -74,7 +81,9 @@ def finish(job: Job, folder: Path) -> float:
     began = time.monotonic()
     running = job.start(folder)
     _, said = running.communicate(timeout=LONGEST_S)
-    assert running.returncode == 0, f"{job.name} ended with {running.returncode}: {said.decode(errors='replace')[-2000:]}"
+    assert running.returncode == 0, (
+        f"{job.name} ended with {running.returncode}: {said.decode(errors='replace')[-2000:]}"
+    )
     return time.monotonic() - began
 
 
@@ -215,7 +224,8 @@ def main() -> None:
     whole, _ = undisturbed(PLAN)
     two_writers(PLAN, whole)
     print(
-        f"{sum(counts.values())} kills ({', '.join(f'{count} {name}' for name, count in counts.items())}); three writers at once: the same"
+        f"{sum(counts.values())} kills "
+        f"({', '.join(f'{count} {name}' for name, count in counts.items())}); three writers at once: the same"
     )
 
 

@@ -1,4 +1,6 @@
-"""Lines of results: one JSON object per line, each written whole or not at all, so that a run can go on where it stopped."""
+"""Lines of results: one JSON object per line, each written whole
+or not at all, so that a run can go on where it stopped.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ class Lines:
         return any(all(line.get(key) == wanted[key] for key in self.keys) for line in self.read())
 
     def put(self, record: Mapping[str, Any]) -> None:
-        """Add a line, in place of the one with the same keys; the file is replaced at once, so that nobody sees half of it.
+        """Add a line, in place of the one with the same keys; the
+        file is replaced at once, so that nobody sees half of it.
 
         Processes that put lines into one file wait for each other, so that none loses a line of another.
         """

@@ -1,4 +1,5 @@
-"""From a slider that moves to the ghost that is drawn anew: how long that takes in a real browser, and what the page looks like.
+"""From a slider that moves to the ghost that is drawn anew: how
+long that takes in a real browser, and what the page looks like.
 
     python benchmarks/live.py programs/pusht programs/worlds/Pendulum-v1          milliseconds, one line per program
     python benchmarks/live.py programs/pusht --pictures docs/images --out live.json
@@ -50,7 +51,10 @@ def measured(program: Path, options: argparse.Namespace) -> dict[str, Any]:
     command = [sys.executable, "-m", "visualpatchworld", "live", str(program), "--port", "0", "--json"]
     command += ["--horizon", str(options.horizon)] if options.horizon else []
     began = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running, tempfile.TemporaryDirectory() as folder:
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         try:
             assert running.stdout is not None
             told = json.loads(running.stdout.readline())
@@ -73,7 +77,10 @@ def measured(program: Path, options: argparse.Namespace) -> dict[str, Any]:
 def _picture(tab: Tab, program: Path, options: argparse.Namespace) -> None:
     """The page with one dial turned, late in the stretch, where imagined and true have parted."""
     tab.value(TURN % (options.dial, 0.58))
-    tab.value("(() => { const c = document.getElementById('cursor'); c.value = 0.85 * c.max | 0; c.dispatchEvent(new Event('input')); })()")
+    tab.value(
+        "(() => { const c = document.getElementById('cursor'); c.value = 0.85 * c.max | 0; "
+        "c.dispatchEvent(new Event('input')); })()"
+    )
     tab.value("document.activeElement.blur()")
     time.sleep(0.5)
     options.pictures.mkdir(parents=True, exist_ok=True)
@@ -82,7 +89,8 @@ def _picture(tab: Tab, program: Path, options: argparse.Namespace) -> None:
 
 def told(row: dict[str, Any]) -> str:
     return (
-        f"{row['world']}: {row['p50_ms']} ms in the median, {row['p90_ms']} ms at 90 %, {row['p99_ms']} ms at 99 % of {row['turns']} turns"
+        f"{row['world']}: {row['p50_ms']} ms in the median, {row['p90_ms']} ms at 90 %, "
+        f"{row['p99_ms']} ms at 99 % of {row['turns']} turns"
     )
 
 
@@ -91,7 +99,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("programs", nargs="+", type=Path, help="programs or folders, as `vpw live` takes them")
     parser.add_argument("--dial", type=int, default=1, help="which of the sliders is turned")
     parser.add_argument("--horizon", type=int, help="steps that are imagined")
-    parser.add_argument("--settle", type=float, default=20.0, help="seconds in which the first plan is compiled in the background")
+    parser.add_argument(
+        "--settle", type=float, default=20.0, help="seconds in which the first plan is compiled in the background"
+    )
     parser.add_argument("--dark", action="store_true")
     parser.add_argument("--pictures", type=Path)
     parser.add_argument("--out", type=Path)

@@ -2,8 +2,9 @@
 
 Usage: python benchmarks/noise.py [--only Pendulum-v1 ...] [--part 0.01] [--seeds 3] [--coverage 100]
 
-A line per world and seed goes to results/worlds/noise.jsonl: the form, the verdict, the error beside what noise alone makes, and the noise
-that was told beside the noise that was added. A line per world of coverage goes to results/worlds/coverage.jsonl.
+A line per world and seed goes to results/worlds/noise.jsonl: the form, the verdict, the error beside what noise alone
+makes, and the noise that was told beside the noise that was added. A line per world of coverage goes to
+results/worlds/coverage.jsonl.
 """
 
 from __future__ import annotations
@@ -67,10 +68,14 @@ def recorded(name: str, seed: int) -> tuple[list[Trajectory], ActionSpace, tuple
     return collect(world, STEPS, rng), world.action_space, world.field_names
 
 
-def noised(trajectories: list[Trajectory], part: float, rng: np.random.Generator) -> tuple[list[Trajectory], np.ndarray]:
+def noised(
+    trajectories: list[Trajectory], part: float, rng: np.random.Generator
+) -> tuple[list[Trajectory], np.ndarray]:
     """The trajectories with noise of this part of every field's one-step spread, and its level."""
     level = part * np.std(np.concatenate([np.diff(t.observations, axis=0) for t in trajectories]), axis=0)
-    return [Trajectory(t.observations + rng.normal(size=t.observations.shape) * level, t.actions) for t in trajectories], level
+    return [
+        Trajectory(t.observations + rng.normal(size=t.observations.shape) * level, t.actions) for t in trajectories
+    ], level
 
 
 def search(name: str, part: float, seed: int, hidden: bool, seconds: float) -> tuple[Found, np.ndarray]:
@@ -104,7 +109,9 @@ def measured(name: str, part: float, seed: int, hidden: bool, seconds: float) ->
 
 
 def coverage(name: str, part: float, trials: int, seconds: float) -> dict[str, Any]:
-    """How often two standard errors hold the truth: the program found without noise gives clean windows, noise is drawn anew each time."""
+    """How often two standard errors hold the truth: the program found
+    without noise gives clean windows, noise is drawn anew each time.
+    """
     found, _ = search(name, 0.0, 0, False, seconds)
     draft = found.draft
     truth = {key: float(draft.program.constants[key]) for key in draft.free}
@@ -120,7 +127,9 @@ def coverage(name: str, part: float, trials: int, seconds: float) -> dict[str, A
         whole = np.concatenate([begin[:, None], march(draft.program, begin, actions)], axis=1)
         seen = whole + rng.normal(size=whole.shape) * level
         shot = refine_noisy(draft, Stretches(seen[:, 0], actions, seen[:, 1:]), seen=data.seen)
-        z = np.array([(shot.draft.program.constants[key] - truth[key]) / max(shot.draft.stderr[key], 1e-300) for key in truth])
+        z = np.array(
+            [(shot.draft.program.constants[key] - truth[key]) / max(shot.draft.stderr[key], 1e-300) for key in truth]
+        )
         inside.append(np.abs(z) < 1.96)
         off.append(z)
     kept = np.mean(inside, axis=0)
@@ -136,8 +145,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=list(worlds), choices=worlds)
     parser.add_argument("--part", type=float, default=0.01, help="noise, as a part of each field's one-step spread")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--hidden", action="store_true", help="with velocities hidden and without noise, where that is asked")
-    parser.add_argument("--coverage", type=int, default=0, metavar="TRIALS", help="measure coverage of standard errors instead")
+    parser.add_argument(
+        "--hidden", action="store_true", help="with velocities hidden and without noise, where that is asked"
+    )
+    parser.add_argument(
+        "--coverage", type=int, default=0, metavar="TRIALS", help="measure coverage of standard errors instead"
+    )
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "worlds")
     options = parser.parse_args()
@@ -146,13 +159,18 @@ def main() -> None:
         for name in options.only:
             if not lines.has(name=name, part=options.part, trials=options.coverage):
                 lines.put(record := coverage(name, options.part, options.coverage, options.seconds))
-                print(f"{name}: {record['covered_95']:.3f} of the constants within 1.96 standard errors, asked 0.95", flush=True)
+                print(
+                    f"{name}: {record['covered_95']:.3f} of the constants within 1.96 standard errors, asked 0.95",
+                    flush=True,
+                )
         return
     lines = Lines(options.results / "noise.jsonl", ("name", "part", "seed", "hidden"))
     part = 0.0 if options.hidden else options.part
     for name in options.only:
         for seed in range(options.seeds):
-            if (options.hidden and name not in HIDDEN) or lines.has(name=name, part=part, seed=seed, hidden=options.hidden):
+            if (options.hidden and name not in HIDDEN) or lines.has(
+                name=name, part=part, seed=seed, hidden=options.hidden
+            ):
                 continue
             lines.put(record := measured(name, part, seed, options.hidden, options.seconds))
             told = f"error {record['error']:.2g}, noise alone {record['expected']:.2g}"

@@ -1,4 +1,5 @@
-"""How constants are best fitted: least squares against Adam, and exact Jacobians against differences, on PushT's contact law.
+"""How constants are best fitted: least squares against Adam,
+and exact Jacobians against differences, on PushT's contact law.
 
 Usage: python benchmarks/optimisers.py [--out results/optimisers.json]
 """
@@ -54,11 +55,16 @@ def measure() -> dict[str, Any]:
         began = time.process_time()
         loss.jacobian(middle)
         compiled = time.process_time() - began
-        jacobians[name] = {"compile_cpu_s": compiled, "evaluate_s": _median_seconds(lambda loss=loss, trial=middle: loss.jacobian(trial))}
+        jacobians[name] = {
+            "compile_cpu_s": compiled,
+            "evaluate_s": _median_seconds(lambda loss=loss, trial=middle: loss.jacobian(trial)),
+        }
     places = rng.uniform(size=(DRAWS, len(model.free)))
     start = Trial(places[int(np.argmin(loss.costs(places, middle.options)))], middle.options)
     stages = [Stage(horizon=horizon, trials=1, rounds=ROUNDS, evaluations=EVALUATIONS) for horizon in HORIZONS]
-    methods: dict[str, Callable[[], Trial]] = {"trust-region least squares (scipy)": lambda: _least_squares(model, loss, start, stages)}
+    methods: dict[str, Callable[[], Trial]] = {
+        "trust-region least squares (scipy)": lambda: _least_squares(model, loss, start, stages)
+    }
     for rate in ADAM_RATES:
         methods[f"Adam, step {rate}, {ADAM_STEPS * len(HORIZONS)} steps"] = lambda rate=rate: _adam(loss, start, rate)
     rows = []

@@ -1,6 +1,7 @@
 """Logs of real machines: a program from the part to learn from, simulated freely over the part that judges; resumable.
 
-Usage: python benchmarks/real.py [--only pendulum silverbox ball_and_beam] [--data ../shared/reference/real] [--seconds 60]
+Usage: python benchmarks/real.py [--only pendulum silverbox ball_and_beam] [--data ../shared/reference/real] [--seconds
+60]
 
 A line per log and reading of its input goes to results/worlds/real.jsonl; the programs to programs/worlds/.
 """
@@ -72,18 +73,30 @@ def pendulum(folder: Path, programs: Path, seconds: float, say: Say) -> list[dic
         for first in range(0, len(piece) - second, second):
             given = simulated(found.program, piece.observations[first], piece.actions[first : first + second])
             again.append(root_mean_square(given[:, 0] - piece.observations[first + 1 : first + second + 1, 0]))
-    record |= {"unit": "rad", "rmse": scores, "rmse_of_seconds": float(np.mean(again)), "test": "free simulation of each held-out piece"}
+    record |= {
+        "unit": "rad",
+        "rmse": scores,
+        "rmse_of_seconds": float(np.mean(again)),
+        "test": "free simulation of each held-out piece",
+    }
     return [record]
 
 
 def silverbox(folder: Path, programs: Path, seconds: float, say: Say) -> list[dict[str, Any]]:
-    """An oscillator in electronics whose velocity is hidden: how its input goes between samples is asked, and told to be held."""
+    """An oscillator in electronics whose velocity is hidden: how
+    its input goes between samples is asked, and told to be held.
+    """
     table = np.loadtxt(folder / "silverbox.csv", delimiter=",", skiprows=1)
     inputs, outputs = table.T
     records = []
     for reading in ("asked", "held"):
         began, cpu = time.perf_counter(), time.process_time()
-        learn = {"observations": outputs[ARROW:, None], "actions": inputs[ARROW:-1, None], "dt": 1 / SILVERBOX_HZ, "names": ["output_v"]}
+        learn = {
+            "observations": outputs[ARROW:, None],
+            "actions": inputs[ARROW:-1, None],
+            "dt": 1 / SILVERBOX_HZ,
+            "names": ["output_v"],
+        }
         found = discover(open_world(learn), seconds=seconds, held_input=reading == "held", progress=say)
         shown = outputs[1:-1]
         acted = neighbours(inputs[:, None]) if "_next" in found.program.text.split('"""')[1] else inputs[1:-1, None]
@@ -92,7 +105,12 @@ def silverbox(folder: Path, programs: Path, seconds: float, say: Say) -> list[di
         start = found.reading.states(open_world(arrays).logged()[0])[1]
         given = simulated(found.program, start, acted[1 : ARROW - 1])[:, 0]
         off = 1000 * (given - shown[2:ARROW])
-        record |= {"unit": "mV", "rmse": [root_mean_square(off)], "rmse_first_30000": root_mean_square(off[:30_000]), "input": reading}
+        record |= {
+            "unit": "mV",
+            "rmse": [root_mean_square(off)],
+            "rmse_first_30000": root_mean_square(off[:30_000]),
+            "input": reading,
+        }
         record["linear_rmse"] = 1000 * linear(inputs[ARROW:], outputs[ARROW:], inputs[:ARROW], outputs[:ARROW])[0]
         record["test"] = "free simulation of the first 40,000 samples from their first two outputs"
         records.append(record)
@@ -104,7 +122,12 @@ def ball_and_beam(folder: Path, programs: Path, seconds: float, say: Say) -> lis
     began, cpu = time.perf_counter(), time.process_time()
     table = np.loadtxt(folder / "ball_and_beam.csv", delimiter=",", skiprows=1)
     angle, place = table.T
-    arrays = {"observations": place[:, None], "actions": angle[:-1, None], "dt": 1 / BALL_HZ, "names": ["ball_position"]}
+    arrays = {
+        "observations": place[:, None],
+        "actions": angle[:-1, None],
+        "dt": 1 / BALL_HZ,
+        "names": ["ball_position"],
+    }
     first = {**arrays, "observations": place[:BALL_TRAIN, None], "actions": angle[: BALL_TRAIN - 1, None]}
     found = discover(open_world(first), seconds=seconds, progress=say)
     record = told(found, "real-ball-and-beam", programs, began, cpu)
@@ -127,7 +150,9 @@ def ball_and_beam(folder: Path, programs: Path, seconds: float, say: Say) -> lis
         angle[:BALL_TRAIN], place[:BALL_TRAIN], angle[BALL_TRAIN:], place[BALL_TRAIN:], second
     )
     record["linear_rmse_by_seconds"] = {
-        seconds: linear(angle[:BALL_TRAIN], place[:BALL_TRAIN], angle[BALL_TRAIN:], place[BALL_TRAIN:], seconds * second, second)[2]
+        seconds: linear(
+            angle[:BALL_TRAIN], place[:BALL_TRAIN], angle[BALL_TRAIN:], place[BALL_TRAIN:], seconds * second, second
+        )[2]
         for seconds in (1, 2, 5)
     }
     record["spread_of_test"] = float(np.std(place[BALL_TRAIN:]))
@@ -135,18 +160,27 @@ def ball_and_beam(folder: Path, programs: Path, seconds: float, say: Say) -> lis
     return [record]
 
 
-def linear(inputs, outputs, test_inputs, test_outputs, second: int = 100, every: int | None = None) -> tuple[float, int, float]:
-    """A linear ARX model, its order chosen by simulating the last fifth of what it may learn from: error, order, error over seconds."""
+def linear(
+    inputs, outputs, test_inputs, test_outputs, second: int = 100, every: int | None = None
+) -> tuple[float, int, float]:
+    """A linear ARX model, its order chosen by simulating the last fifth
+    of what it may learn from: error, order, error over seconds.
+    """
     cut = len(inputs) * 4 // 5
     orders = {}
     for order in ARX_ORDERS:
         factors = _arx(inputs[:cut], outputs[:cut], order)
-        orders[order] = root_mean_square(_simulate_arx(factors, inputs[cut:], outputs[cut:], order) - outputs[cut + order :])
+        orders[order] = root_mean_square(
+            _simulate_arx(factors, inputs[cut:], outputs[cut:], order) - outputs[cut + order :]
+        )
     order = min(orders, key=lambda one: orders[one])
     factors = _arx(inputs, outputs, order)
     off = _simulate_arx(factors, test_inputs, test_outputs, order) - test_outputs[order:]
     pieces = [slice(t, t + second + order) for t in range(0, len(test_inputs) - second - order, every or second)]
-    again = [root_mean_square(_simulate_arx(factors, test_inputs[p], test_outputs[p], order) - test_outputs[p][order:]) for p in pieces]
+    again = [
+        root_mean_square(_simulate_arx(factors, test_inputs[p], test_outputs[p], order) - test_outputs[p][order:])
+        for p in pieces
+    ]
     return root_mean_square(off), order, float(np.mean(again))
 
 

@@ -1,9 +1,12 @@
-"""Does induction find the form and the constants? Many seeds, nominal, varied and changed worlds; resumable, one JSON line per run.
+"""Does induction find the form and the constants? Many seeds,
+nominal, varied and changed worlds; resumable, one JSON line per run.
 
-Usage: python benchmarks/recovery.py DOMAIN --out FILE.jsonl [--seeds 20] [--cases nominal varied changed siblings] [--fit [--plan 50]]
+Usage: python benchmarks/recovery.py DOMAIN --out FILE.jsonl [--seeds 20] [--cases nominal varied changed siblings]
+[--fit [--plan 50]]
 
 The siblings, end to end: for d in tworoom reacher pusht cube: recovery.py $d --cases siblings --seeds 1 --fit --plan 50
---out results/siblings/$d.jsonl --keep runs/siblings; `python benchmarks/recovery.py --table results/siblings` prints what is there.
+--out results/siblings/$d.jsonl --keep runs/siblings; `python benchmarks/recovery.py --table results/siblings` prints
+what is there.
 """
 
 from __future__ import annotations
@@ -33,8 +36,9 @@ from visualpatchworld.trace.episode import collect, for_tasks
 
 EPISODES = 50
 
-# Constants that are varied together, by factors between these limits that are drawn anew for every seed; narrower than 0.5 to 2
-# where a world would otherwise leave no room to act (a block as wide as the table, a door narrower than the agent).
+# Constants that are varied together, by factors between these limits that are drawn anew for every seed; narrower than
+# 0.5 to 2 where a world would otherwise leave no room to act (a block as wide as the table, a door narrower than the
+# agent).
 VARIED = {
     "pusht": {
         "gain": (0.5, 2),
@@ -88,14 +92,22 @@ SIBLINGS: dict[str, list[tuple[dict[str, Any], dict[str, str]]]] = {
     + [
         ({"friction": 0.5}, {"drive": "PD", "block": "pushed", "response": "quasi-static", "contact": "rough"}),
         ({"response": "inertial"}, {"drive": "PD", "block": "pushed", "response": "inertial", "contact": "smooth"}),
-        ({"blocks": 2}, {"drive": "PD", "block": "pushed", "response": "quasi-static", "contact": "smooth", "blocks": "meet"}),
+        (
+            {"blocks": 2},
+            {"drive": "PD", "block": "pushed", "response": "quasi-static", "contact": "smooth", "blocks": "meet"},
+        ),
     ],
     "tworoom": [({"rooms": 3}, {"transport": "linear", "obstacles": "border-and-wall"})],
     "reacher": [({"links": 3}, {"space": "joint", "order": "second", "limits": "elbow-and-wrist"})],
     "cube": [({"blocks": 2}, {"object": "gripped", "effector": "lagged", "release": "falls", "blocks": "stack"})],
 }
 # What a sibling's foresight is judged by: the quantity of its task, against a tenth of the success radius.
-JUDGED = {"pusht": ("block_px", 20.0), "tworoom": ("agent_px", 16.0), "reacher": ("finger_m", 0.05), "cube": ("block_m", 0.04)}
+JUDGED = {
+    "pusht": ("block_px", 20.0),
+    "tworoom": ("agent_px", 16.0),
+    "reacher": ("finger_m", 0.05),
+    "cube": ("block_m", 0.04),
+}
 FORESEEN_STEPS = 25
 TASK_SEED = 42
 NOMINAL = {
@@ -107,8 +119,9 @@ NOMINAL = {
 
 
 def stated(name: str, constants: Any) -> dict[str, float]:
-    """The constants of a domain's law that its simulator states, under their names in the program; of Cube's, which sums up what six joints
-    under a controller do, none."""
+    """The constants of a domain's law that its simulator states, under their names in the program; of Cube's, which
+    sums up what six joints under a controller do, none.
+    """
     if name == "pusht":
         _, _, (block, *_) = build(constants)
         drive = {"AGENT_REACH": constants.reach, "AGENT_GAIN": constants.gain, "AGENT_DAMPING": constants.damping}
@@ -122,14 +135,19 @@ def stated(name: str, constants: Any) -> dict[str, float]:
         return {"AGENT_SPEED": constants.speed}
     if name == "reacher":
         lengths = {"UPPER_ARM_LENGTH": constants.link1, "FOREARM_LENGTH": constants.link2}
-        return lengths | {"HINGE_DAMPING": constants.damping / constants.gear, "WRIST_LIMIT": float(np.radians(constants.wrist_limit))}
+        return lengths | {
+            "HINGE_DAMPING": constants.damping / constants.gear,
+            "WRIST_LIMIT": float(np.radians(constants.wrist_limit)),
+        }
     return {}
 
 
 def off(name: str, constants: Any, values: Mapping[str, float | int]) -> dict[str, float]:
     """How far found constants are from the stated ones, as shares of these."""
     return {
-        constant: abs(values[constant] / truth - 1) for constant, truth in stated(name, constants).items() if truth and constant in values
+        constant: abs(values[constant] / truth - 1)
+        for constant, truth in stated(name, constants).items()
+        if truth and constant in values
     }
 
 
@@ -140,10 +158,19 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--cases", nargs="+", default=["nominal", "varied", "changed"])
     parser.add_argument("--fit", action="store_true", help="also collect episodes and run level 2")
-    parser.add_argument("--plan", type=int, default=0, metavar="N", help="with --fit: also plan N tasks with the program alone")
+    parser.add_argument(
+        "--plan", type=int, default=0, metavar="N", help="with --fit: also plan N tasks with the program alone"
+    )
     parser.add_argument("--planner", default="paper", help="with --plan: a planner's name; `paper` is the frozen one")
-    parser.add_argument("--only", nargs="+", metavar="NAME=VALUE", help="of changed worlds and siblings, only those with such a constant")
-    parser.add_argument("--keep", type=Path, help="with --fit: folder for programs; one that is there is not induced anew")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        metavar="NAME=VALUE",
+        help="of changed worlds and siblings, only those with such a constant",
+    )
+    parser.add_argument(
+        "--keep", type=Path, help="with --fit: folder for programs; one that is there is not induced anew"
+    )
     parser.add_argument("--table", type=Path, help="print the rows of the siblings in this folder, and do nothing else")
     options = parser.parse_args()
     if options.table is not None:
@@ -172,7 +199,8 @@ def main() -> None:
                     file.write(json.dumps(row) + "\n")
                     file.flush()
                     print(
-                        f"{case} {seed} {vary or ''}: {row['sketch']} {'right' if row['right'] else 'WRONG'} {row['seconds']:.0f} s",
+                        f"{case} {seed} {vary or ''}: {row['sketch']} "
+                        f"{'right' if row['right'] else 'WRONG'} {row['seconds']:.0f} s",
                         flush=True,
                     )
 
@@ -189,7 +217,9 @@ def worlds(domain: Domain, case: str, seed: int) -> list[tuple[dict[str, Any], M
     return [({name: float(f"{factor * nominal[name]:.4g}") for name, factor in factors.items()}, NOMINAL[domain.name])]
 
 
-def run(domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], seed: int, *, fit: bool) -> dict[str, Any]:
+def run(
+    domain: Domain, vary: Mapping[str, Any], expected: Mapping[str, str], seed: int, *, fit: bool
+) -> dict[str, Any]:
     """Level 1, and with `fit` level 2 as well, on one world."""
     constants = domain.constants.varied(vary)
     domain = domain.of(constants)
@@ -223,7 +253,11 @@ def end_to_end(
     """Both levels on one world, then foresight and planning with the program on episodes that it was not fitted to."""
     constants = domain.constants.varied(vary)
     domain, keep = domain.of(constants), options.keep
-    folder = make_folder(keep / "-".join([domain.name, *(f"{name}={value}" for name, value in vary.items()), str(seed)])) if keep else None
+    folder = (
+        make_folder(keep / "-".join([domain.name, *(f"{name}={value}" for name, value in vary.items()), str(seed)]))
+        if keep
+        else None
+    )
     found = induced(domain, constants, seed, folder)
     program = Program(found["text"]).check(domain.scene.state_space, domain.layout.action.width)
     episodes = tuple(collect(domain, constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED, pixels=False))
@@ -248,7 +282,10 @@ def end_to_end(
         "lines": len(found["text"].splitlines()),
         "rollout_error": errors,
         "error_of_radius": {key: errors[quantity][FORESEEN_STEPS][key] / radius for key in ("median", "mean", "p90")},
-        **{name: planned[name] for name in ("success", "n", "success_unsolved", "n_unsolved", "floor_zero", "floor_random", "planner")},
+        **{
+            name: planned[name]
+            for name in ("success", "n", "success_unsolved", "n_unsolved", "floor_zero", "floor_random", "planner")
+        },
         "seconds": found["seconds"],
         "seconds_planning": time.perf_counter() - began,
     }
@@ -269,7 +306,9 @@ def induced(domain: Domain, constants: Constants, seed: int, folder: Path | None
 
 def print_table(folder: Path) -> None:
     """One line per sibling."""
-    print("| world | form | probes | 25-step error / radius: median, p90 | planned | at rest, at random | s to induce |")
+    print(
+        "| world | form | probes | 25-step error / radius: median, p90 | planned | at rest, at random | s to induce |"
+    )
     print("|---|---|---|---|---|---|---|")
     for path in sorted(folder.glob("*.jsonl")):
         for row in map(json.loads, path.read_text().splitlines()):

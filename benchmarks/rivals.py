@@ -1,6 +1,8 @@
-"""What users would take instead, on the same transitions: a small ensemble of networks, and sparse regression (PySINDy).
+"""What users would take instead, on the same transitions: a
+small ensemble of networks, and sparse regression (PySINDy).
 
-To plan with them they are given the reward and the end that were found with the program: they model where a step leads, and nothing else.
+To plan with them they are given the reward and the end that were found with the program: they model where a step leads,
+and nothing else.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def inputs_of(space: ActionSpace, actions: Any) -> Any:
     return array.concatenate(columns, axis=-1).astype(float)
 
 
-def last_of(step: Step, starts: Float[np.ndarray, "N O"], actions: Float[np.ndarray, "N H A"]) -> Float[np.ndarray, "N O"]:
+def last_of(
+    step: Step, starts: Float[np.ndarray, "N O"], actions: Float[np.ndarray, "N H A"]
+) -> Float[np.ndarray, "N O"]:
     """Where steps lead from each start."""
 
     def rolled(start: Any, taken: Any) -> Any:
@@ -75,7 +79,10 @@ def network_ensemble(space: ActionSpace, trajectories: Sequence[Trajectory], see
     def fresh(key):
         sizes = [(wide, WIDTH), (WIDTH, WIDTH), (WIDTH, narrow)]
         keys = jax.random.split(key, len(sizes))
-        return [(jax.random.normal(k, size) / np.sqrt(size[0]), jnp.zeros(size[1])) for k, size in zip(keys, sizes, strict=True)]
+        return [
+            (jax.random.normal(k, size) / np.sqrt(size[0]), jnp.zeros(size[1]))
+            for k, size in zip(keys, sizes, strict=True)
+        ]
 
     def forward(layers, values):
         for weight, bias in layers[:-1]:
@@ -100,7 +107,9 @@ def network_ensemble(space: ActionSpace, trajectories: Sequence[Trajectory], see
             square = jax.tree.map(lambda s, g: 0.999 * s + 0.001 * g**2, square, slope)
             rate = LEARNING_RATE * 0.5 * (1 + jnp.cos(jnp.pi * number / TRAIN_STEPS))
             grown = 1 - 0.9 ** (number + 1), 1 - 0.999 ** (number + 1)
-            layers = jax.tree.map(lambda w, m, s: w - rate * (m / grown[0]) / (jnp.sqrt(s / grown[1]) + 1e-8), layers, mean, square)
+            layers = jax.tree.map(
+                lambda w, m, s: w - rate * (m / grown[0]) / (jnp.sqrt(s / grown[1]) + 1e-8), layers, mean, square
+            )
             return (layers, mean, square, key), None
 
         return jax.lax.scan(turn, (layers, zeros, zeros, key), jnp.arange(TRAIN_STEPS))[0][0]
@@ -123,12 +132,16 @@ class NoSindy(Exception):
 
 
 def sparse_regression(
-    python: Path | None, space: ActionSpace, trajectories: Sequence[Trajectory], windows: dict[int, tuple[np.ndarray, np.ndarray]]
+    python: Path | None,
+    space: ActionSpace,
+    trajectories: Sequence[Trajectory],
+    windows: dict[int, tuple[np.ndarray, np.ndarray]],
 ) -> tuple[dict[int, np.ndarray], int, Step]:
-    """By horizon the last observations that PySINDy's discrete-time model predicts, how many terms it has, and its step.
+    """By horizon the last observations that PySINDy's discrete-time
+    model predicts, how many terms it has, and its step.
 
-    Polynomials of second degree and, in up to twelve columns, sines and cosines of all; its threshold is chosen on a fifth of the episodes.
-    It runs in an interpreter of its own, because it is no dependency.
+    Polynomials of second degree and, in up to twelve columns, sines and cosines of all; its threshold is chosen on a
+    fifth of the episodes. It runs in an interpreter of its own, because it is no dependency.
     """
     if python is None:
         raise NoSindy("PySINDy was not measured: give the interpreter of an environment that has it with --sindy.")
@@ -143,14 +156,20 @@ def sparse_regression(
         given, taken = Path(folder) / "given.npz", Path(folder) / "taken.npz"
         np.savez(given, **arrays)  # type: ignore[arg-type]
         try:
-            done = subprocess.run([str(python), str(SINDY), str(given), str(taken)], capture_output=True, text=True, timeout=600)
+            done = subprocess.run(
+                [str(python), str(SINDY), str(given), str(taken)], capture_output=True, text=True, timeout=600
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise NoSindy(f"PySINDy did not run: {type(error).__name__}.") from None
         if done.returncode or not taken.is_file():
             raise NoSindy(f"PySINDy failed: {(done.stderr.strip().splitlines() or ['no word'])[-1][:200]}")
         with np.load(taken) as found:
             ends = {steps: found[f"ends{steps}"] for steps in windows}
-            return ends, int(found["terms"]), _sparse_step(space, [str(name) for name in found["names"]], found["coefficients"])
+            return (
+                ends,
+                int(found["terms"]),
+                _sparse_step(space, [str(name) for name in found["names"]], found["coefficients"]),
+            )
 
 
 def _sparse_step(space: ActionSpace, names: Sequence[str], coefficients: Float[np.ndarray, "O F"]) -> Step:

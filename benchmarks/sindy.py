@@ -1,4 +1,5 @@
-"""PySINDy in discrete time with control, run by an interpreter that has it: reads transitions and windows, writes where the windows end.
+"""PySINDy in discrete time with control, run by an interpreter that
+has it: reads transitions and windows, writes where the windows end.
 
 Usage: PYTHON benchmarks/sindy.py GIVEN.npz TAKEN.npz
 """
@@ -50,7 +51,9 @@ def main(given_path, taken_path):
     errors = {}
     for threshold in THRESHOLDS:
         try:
-            model = trained(model_with(threshold, width, degree), *([part[i] for i in kept] for part in (before, after, inputs)))
+            model = trained(
+                model_with(threshold, width, degree), *([part[i] for i in kept] for part in (before, after, inputs))
+            )
             off = [next_rows(model, before[i], inputs[i]) - after[i] for i in held]
             errors[threshold] = np.median(np.sqrt(np.mean((np.concatenate(off) / scale) ** 2, axis=1)))
         except Exception as failure:

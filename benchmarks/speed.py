@@ -5,7 +5,8 @@
     python benchmarks/speed.py --export workloads.json            only write down what is to be measured
     python benchmarks/speed.py --workloads workloads.json --program-only --out speed.json
 
-The last runs on a machine with nothing but jax, numpy, jaxtyping, scipy and pydantic, and uses a GPU where JAX finds one.
+The last runs on a machine with nothing but jax, numpy, jaxtyping, scipy and pydantic, and uses a GPU where JAX finds
+one.
 """
 
 from __future__ import annotations
@@ -36,21 +37,40 @@ MIB = 2**20
 def main() -> None:
     options = _options()
     if options.child:
-        print(json.dumps(measure(read_workloads(options.workloads)[options.child], options.program_only, options.repeats)))
+        print(
+            json.dumps(measure(read_workloads(options.workloads)[options.child], options.program_only, options.repeats))
+        )
         return
     with tempfile.TemporaryDirectory() as folder:
         path = options.workloads or options.export or Path(folder) / "workloads.json"
         if not options.workloads:
             asked = [(name, planner) for name in _names(options.domains) for planner in options.planners.split(",")]
-            write_workloads(path, [make_workload(name, _program(name, options.programs), planner) for name, planner in asked])
+            write_workloads(
+                path, [make_workload(name, _program(name, options.programs), planner) for name, planner in asked]
+            )
         if options.export:
             return
-        names = [key for key, workload in read_workloads(path).items() if not options.domains or workload.domain in options.domains]
+        names = [
+            key
+            for key, workload in read_workloads(path).items()
+            if not options.domains or workload.domain in options.domains
+        ]
         rows = []
         for name in names:  # each in a process of its own: memory and compilation start from nothing
             print(f"{name} ...", file=sys.stderr)
-            command = [sys.executable, __file__, "--workloads", str(path), "--child", name, "--repeats", str(options.repeats)]
-            done = subprocess.run([*command, *["--program-only"] * options.program_only], stdout=subprocess.PIPE, text=True, check=True)
+            command = [
+                sys.executable,
+                __file__,
+                "--workloads",
+                str(path),
+                "--child",
+                name,
+                "--repeats",
+                str(options.repeats),
+            ]
+            done = subprocess.run(
+                [*command, *["--program-only"] * options.program_only], stdout=subprocess.PIPE, text=True, check=True
+            )
             rows.append(json.loads(done.stdout.splitlines()[-1]))
             print(told(rows[-1]), flush=True)
     if options.out:
@@ -84,7 +104,11 @@ def measure(workload: Workload, program_only: bool, repeats: int) -> dict[str, A
 
     _seconds(roll)
     roll_seconds = [_seconds(roll) for _ in range(repeats)]
-    whole = _planning(workload, dataclasses.replace(planner, enough=0.0), scorer) if getattr(planner, "enough", 0.0) else plan
+    whole = (
+        _planning(workload, dataclasses.replace(planner, enough=0.0), scorer)
+        if getattr(planner, "enough", 0.0)
+        else plan
+    )
     whole()
     row = {
         "domain": workload.domain,
@@ -108,7 +132,9 @@ def measure(workload: Workload, program_only: bool, repeats: int) -> dict[str, A
     return row if program_only else row | _against_engine(workload, planner, cost, plan, roll)
 
 
-def _against_engine(workload: Workload, planner: Any, cost: Any, plan: Callable[[], None], roll: Callable[[], None]) -> dict[str, Any]:
+def _against_engine(
+    workload: Workload, planner: Any, cost: Any, plan: Callable[[], None], roll: Callable[[], None]
+) -> dict[str, Any]:
     """Program and engine in turns, so that whatever else the machine does falls on both alike."""
     from visualpatchworld.domain import load_domain
     from visualpatchworld.plan.scorer import EngineScorer
@@ -130,7 +156,9 @@ def _against_engine(workload: Workload, planner: Any, cost: Any, plan: Callable[
     return {
         "plan_ratio": _spread([by_engine / by_program for by_program, by_engine in plans]),
         "engine_plan_s": _spread([by_engine for _, by_engine in plans]),
-        "steps_ratio": _spread([(by_engine / ENGINE_SEQUENCES) / (by_program / CANDIDATES) for by_program, by_engine in rolls]),
+        "steps_ratio": _spread(
+            [(by_engine / ENGINE_SEQUENCES) / (by_program / CANDIDATES) for by_program, by_engine in rolls]
+        ),
         "engine_steps_per_s": ENGINE_SEQUENCES * HORIZON / float(np.median([by_engine for _, by_engine in rolls])),
     }
 
@@ -139,7 +167,9 @@ def _planner(workload: Workload) -> Any:
     from visualpatchworld.plan.cem import CEM, ICEM, MPPI, Polished
     from visualpatchworld.plan.planner import Shooting
 
-    return {kind.__name__: kind for kind in (CEM, ICEM, Polished, MPPI, Shooting)}[workload.planner_kind](**workload.planner)
+    return {kind.__name__: kind for kind in (CEM, ICEM, Polished, MPPI, Shooting)}[workload.planner_kind](
+        **workload.planner
+    )
 
 
 def _planning(workload: Workload, planner: Any, scorer: Any) -> Callable[[], None]:
@@ -164,7 +194,10 @@ def _plan_seconds_at(workload: Workload, samples: int, scorer: Any) -> float:
     planner = _planner(workload)
     if workload.macros:
         macros = np.array(workload.macros)[np.arange(samples) % len(workload.macros)]
-        workload, planner = dataclasses.replace(workload, macros=macros.tolist()), dataclasses.replace(planner, macros=samples)
+        workload, planner = (
+            dataclasses.replace(workload, macros=macros.tolist()),
+            dataclasses.replace(planner, macros=samples),
+        )
     else:
         elites = {"elites": max(1, samples // 10)} if hasattr(planner, "elites") else {}
         planner = dataclasses.replace(planner, samples=samples, **elites)
@@ -180,10 +213,16 @@ def told(row: dict[str, Any]) -> str:
     lines = [
         f"{row['domain']}: {row['planner']}; {row['num_devices']} x {row['device']}, {row['cores']} cores",
         *([f"  plan: {_range(ratio)} times as fast as under the engine"] if ratio else []),
-        f"  plan: {row['plan_s']['median']:.4g} s{against}; {row['whole_plan_s']['median']:.4g} s where nothing ends it early; "
+        f"  plan: {row['plan_s']['median']:.4g} s{against}; {row['whole_plan_s']['median']:.4g} s "
+        "where nothing ends it early; "
         f"compiled in {row['compile_s']:.1f} s",
-        *([f"  rollouts: {_range(steps)} times as many steps per second as the engine in one process"] if steps else []),
-        f"  rollouts: {row['steps_per_s']:,.0f} steps/s" + (f", engine {row['engine_steps_per_s']:,.0f}" if steps else ""),
+        *(
+            [f"  rollouts: {_range(steps)} times as many steps per second as the engine in one process"]
+            if steps
+            else []
+        ),
+        f"  rollouts: {row['steps_per_s']:,.0f} steps/s"
+        + (f", engine {row['engine_steps_per_s']:,.0f}" if steps else ""),
         "  plan by samples: " + ", ".join(f"{n}: {seconds:.3g} s" for n, seconds in row["plan_s_by_samples"].items()),
         f"  planning: up to {_steps_while_planning(row):,.0f} steps/s",
         f"  peak memory: {row['peak_host_mib']:.0f} MiB"
@@ -235,9 +274,15 @@ def _program(name: str, folder: Path) -> Path:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("domains", nargs="*", metavar="DOMAIN", help="all when none is named")
-    parser.add_argument("--programs", type=Path, default=Path("runs"), metavar="DIR", help="where DIR/DOMAIN/world_model.py lie")
-    parser.add_argument("--planners", default="paper", metavar="NAME,NAME", help="of the domains' planners: paper, default, icem, ...")
-    parser.add_argument("--export", type=Path, metavar="FILE.json", help="write what is to be measured, and measure nothing")
+    parser.add_argument(
+        "--programs", type=Path, default=Path("runs"), metavar="DIR", help="where DIR/DOMAIN/world_model.py lie"
+    )
+    parser.add_argument(
+        "--planners", default="paper", metavar="NAME,NAME", help="of the domains' planners: paper, default, icem, ..."
+    )
+    parser.add_argument(
+        "--export", type=Path, metavar="FILE.json", help="write what is to be measured, and measure nothing"
+    )
     parser.add_argument("--workloads", type=Path, metavar="FILE.json", help="measure what was exported")
     parser.add_argument("--program-only", action="store_true", help="leave the engines out; they need not be installed")
     parser.add_argument("--repeats", type=int, default=REPEATS, metavar="N")

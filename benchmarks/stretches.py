@@ -1,4 +1,5 @@
-"""A stretch of every measured world beside what its program imagines, for `vpw report --worlds`; stretches of programs that stay are kept.
+"""A stretch of every measured world beside what its program imagines,
+for `vpw report --worlds`; stretches of programs that stay are kept.
 
 Usage: python benchmarks/stretches.py [--only Pendulum-v1 ...]
 

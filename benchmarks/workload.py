@@ -1,4 +1,6 @@
-"""What a speed measurement needs, as plain data: a machine without engines can read it and plan with the same program, cost and planner."""
+"""What a speed measurement needs, as plain data: a machine without
+engines can read it and plan with the same program, cost and planner.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Workload:
     engine_state: list[float]
     action_dim: int
     planner_name: str = "paper"
-    # Where the cost follows from the fields of the state: some of them, by number, and the success radius of each such group.
+    # Where the cost follows from the fields of the state: some of them, by number, and the success radius of each such
+    # group.
     cost_terms: list[tuple[list[int], float]] = dataclasses.field(default_factory=list)
     cost_file: str = ""  # where it is a function of its own; relative to the repository, with no import but numpy
     cost_name: str = ""
@@ -69,7 +72,9 @@ def make_workload(name: str, program: Path, planner_name: str = "paper") -> Work
     planner, cost = domain.planner_named(planner_name), domain.cost_for(planner_name, next(iter(domain.metrics)))
     macros = []
     if isinstance(planner, Shooting):
-        macros = cut_macros([episode.actions for episode in for_fitting(episodes)], planner, np.random.default_rng(SEED)).tolist()
+        macros = cut_macros(
+            [episode.actions for episode in for_fitting(episodes)], planner, np.random.default_rng(SEED)
+        ).tolist()
     return Workload(
         domain=name,
         program=load_program(program, domain.scene.state_space, domain.layout.action.width).text,
@@ -90,7 +95,11 @@ def _written(cost: Callable[[Any, Any], Any]) -> dict[str, Any]:
     from visualpatchworld.task import FieldDistance, GoalCost
 
     if isinstance(cost, GoalCost):
-        named = [(metric, radius) for metric, radius in cost.terms if isinstance(metric, FieldDistance) and not any(metric.periods)]
+        named = [
+            (metric, radius)
+            for metric, radius in cost.terms
+            if isinstance(metric, FieldDistance) and not any(metric.periods)
+        ]
         assert len(named) == len(cost.terms)
         return {"cost_terms": [(list(metric.fields), radius) for metric, radius in named]}
     source = inspect.getsourcefile(cost)
@@ -110,7 +119,9 @@ def read_workloads(path: Path) -> dict[str, Workload]:
 
 
 def without_engines() -> None:
-    """Let the package's modules be imported without its start-up, which registers environments and so needs Gymnasium."""
+    """Let the package's modules be imported without its start-up,
+    which registers environments and so needs Gymnasium.
+    """
     package = types.ModuleType("visualpatchworld")
     package.__path__ = [str(ROOT / "visualpatchworld")]
     start_up = (ROOT / "visualpatchworld" / "__init__.py").read_text(encoding="utf-8")

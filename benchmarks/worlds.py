@@ -1,11 +1,14 @@
-"""From a world to a program, nothing given but the world: every world of the table, beside what users would take instead; resumable.
+"""From a world to a program, nothing given but the world: every
+world of the table, beside what users would take instead; resumable.
 
 Usage: python benchmarks/worlds.py [--only NAME ...] [--seeds 0] [--seconds 60] [--sindy PYTHON]
        python benchmarks/worlds.py --rivals 5 [--sindy PYTHON] [--only NAME ...]
-       python benchmarks/worlds.py --plan [--episodes 20] [--plan-seconds 400] [--true-seconds 300] [--workers 1] [--only NAME ...]
+       python benchmarks/worlds.py --plan [--episodes 20] [--plan-seconds 400] [--true-seconds 300] [--workers 1]
+       [--only NAME ...]
 
-A line per world and seed goes to results/worlds/worlds.jsonl, of planning to results/worlds/plans.jsonl; the programs to programs/worlds/.
-A line of planning is measured again where the program is another one since. Several of these may run side by side, each with --only.
+A line per world and seed goes to results/worlds/worlds.jsonl, of planning to results/worlds/plans.jsonl; the programs
+to programs/worlds/. A line of planning is measured again where the program is another one since. Several of these may
+run side by side, each with --only.
 """
 
 from __future__ import annotations
@@ -44,7 +47,9 @@ PATIENCE = 15  # times the seconds of a search, after which a run is given up
 
 @dataclass(frozen=True)
 class Goal:
-    """A world of the table: the error after 25 steps that is asked for, none where it is only tried, and its return when solved."""
+    """A world of the table: the error after 25 steps that is asked
+    for, none where it is only tried, and its return when solved.
+    """
 
     error: float | None
     solved: float | None = None
@@ -110,8 +115,12 @@ class Watch:
         return [Trajectory(np.array(seen), np.array(done)) for seen, done in self.pieces if len(done) >= 1]
 
 
-def measure(name: str, seed: int, seconds: float, sindy: Path | None, data: Path, programs: Path, say) -> dict[str, Any]:
-    """One run: the discovery as `vpw induce` writes it, and its errors and those of the rivals on episodes collected anew."""
+def measure(
+    name: str, seed: int, seconds: float, sindy: Path | None, data: Path, programs: Path, say
+) -> dict[str, Any]:
+    """One run: the discovery as `vpw induce` writes it, and its
+    errors and those of the rivals on episodes collected anew.
+    """
     world = open_world(name)
     seen = Watch(world)
     began, cpu = time.perf_counter(), time.process_time()
@@ -128,10 +137,19 @@ def measure(name: str, seed: int, seconds: float, sindy: Path | None, data: Path
     windows = {steps: w for steps in (1, far) if (w := windows_of(held, steps)) is not None}
     record: dict[str, Any] = {"name": name, "seed": seed, "ok": True, "horizon": max(windows)}
     record |= {"wall_seconds": round(wall, 1), "cpu_seconds": round(cpu, 1), "limit_seconds": seconds}
-    record |= {"lines": len(found.program.text.splitlines()), "held_out_steps": sum(map(len, held)), "held_out_episodes": len(held)}
-    record["errors"] = {h: window_errors(last_observations(found.program, w.starts, w.actions), w)[0] for h, w in windows.items()}
+    record |= {
+        "lines": len(found.program.text.splitlines()),
+        "held_out_steps": sum(map(len, held)),
+        "held_out_episodes": len(held),
+    }
+    record["errors"] = {
+        h: window_errors(last_observations(found.program, w.starts, w.actions), w)[0] for h, w in windows.items()
+    }
     told = summary(found, str(path.relative_to(programs.parent)))
-    record |= {key: told[key] for key in ("form", "laws", "fields", "dt", "integrator", "constants", "reward", "terminated", "verdict")}
+    record |= {
+        key: told[key]
+        for key in ("form", "laws", "fields", "dt", "integrator", "constants", "reward", "terminated", "verdict")
+    }
     record |= {key: told[key] for key in ("why", "env_steps", "program", "program_hash")}
     learned = seen.trajectories
     record["same_data_steps"] = sum(map(len, learned))
@@ -148,7 +166,9 @@ def data_path(data: Path, name: str, seed: int) -> Path:
 
 
 def rivals(name: str, seed: int, data: Path, sindy: Path | None, episodes: int, programs: Path, say) -> dict[str, Any]:
-    """Errors of the rivals on the data of a search, and returns of planning with them as with the program, where episodes are asked for."""
+    """Errors of the rivals on the data of a search, and returns of planning
+    with them as with the program, where episodes are asked for.
+    """
     from visualpatchworld.plan.reward import choose_planner, evaluate_return
 
     path = data_path(data, name, seed)
@@ -161,7 +181,9 @@ def rivals(name: str, seed: int, data: Path, sindy: Path | None, episodes: int, 
     say("a network ensemble and sparse regression on the same data")
     steps = {"networks": network_ensemble(space, kept["learned"], seed)}
     record: dict[str, Any] = {
-        "networks": {h: window_errors(last_of(steps["networks"], w.starts, w.actions), w)[0] for h, w in windows.items()}
+        "networks": {
+            h: window_errors(last_of(steps["networks"], w.starts, w.actions), w)[0] for h, w in windows.items()
+        }
     }
     try:
         ends, terms, steps["sindy"] = sparse_regression(
@@ -177,7 +199,9 @@ def rivals(name: str, seed: int, data: Path, sindy: Path | None, episodes: int, 
     planner = choose_planner(open_world(name), found, starts)
     for rival, step in steps.items():
         say(f"planning with {rival}, {planner.title}")
-        done = evaluate_return(name, as_world(step, found), planner, episodes=episodes, seed=HELD_OUT_SEED + seed).report
+        done = evaluate_return(
+            name, as_world(step, found), planner, episodes=episodes, seed=HELD_OUT_SEED + seed
+        ).report
         record[f"{rival}_plan"] = {key: done[key] for key in ("return_mean", "return_std", "n", "planner", "returns")}
     return record
 
@@ -188,7 +212,14 @@ def program_path(programs: Path, name: str, seed: int) -> Path:
 
 
 def plan(
-    name: str, seed: int, episodes: int, plan_seconds: float | None, true_seconds: float, workers: int, programs: Path, say
+    name: str,
+    seed: int,
+    episodes: int,
+    plan_seconds: float | None,
+    true_seconds: float,
+    workers: int,
+    programs: Path,
+    say,
 ) -> dict[str, Any]:
     """Returns of planning in the true world with the program's own reward and end."""
     from visualpatchworld.plan.reward import evaluate_return
@@ -208,14 +239,24 @@ def plan(
         on_episode=lambda number, earned: say(f"episode {number + 1}: {earned:.1f}"),
         on_true_episode=lambda number, earned: say(f"episode {number + 1} in the true world: {earned:.1f}"),
     )
-    record: dict[str, Any] = {"name": name, "seed": seed, "episodes": episodes, "ok": True, "program_hash": program.hash}
+    record: dict[str, Any] = {
+        "name": name,
+        "seed": seed,
+        "episodes": episodes,
+        "ok": True,
+        "program_hash": program.hash,
+    }
     return record | done.report | {"seconds": round(time.perf_counter() - began, 1)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--only", nargs="*", default=list(WORLDS), metavar="NAME", help="these worlds; any Gymnasium id or dmc: task will do"
+        "--only",
+        nargs="*",
+        default=list(WORLDS),
+        metavar="NAME",
+        help="these worlds; any Gymnasium id or dmc: task will do",
     )
     parser.add_argument("--seeds", nargs="*", type=int, default=[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="that a search may take")
@@ -224,12 +265,18 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=20)
     parser.add_argument("--true-seconds", type=float, default=300.0, help="that planning in copies of a world may take")
     parser.add_argument("--plan-seconds", type=float, help="after which no further episode is planned")
-    parser.add_argument("--workers", type=int, default=1, help="processes that copies of a world are in, for planning in them")
+    parser.add_argument(
+        "--workers", type=int, default=1, help="processes that copies of a world are in, for planning in them"
+    )
     parser.add_argument("--again", action="store_true", help="measure also what is there already")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "worlds")
     parser.add_argument("--programs", type=Path, default=ROOT / "programs" / "worlds")
-    parser.add_argument("--rivals", type=int, metavar="N", help="only the rivals, on kept data, with N episodes planned with each")
-    parser.add_argument("--data", type=Path, default=ROOT / "runs" / "worlds", help="where the data of searches are kept")
+    parser.add_argument(
+        "--rivals", type=int, metavar="N", help="only the rivals, on kept data, with N episodes planned with each"
+    )
+    parser.add_argument(
+        "--data", type=Path, default=ROOT / "runs" / "worlds", help="where the data of searches are kept"
+    )
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)  # in this very process
     options = parser.parse_args()
     lines = Lines(options.results / ("plans.jsonl" if options.plan else "worlds.jsonl"), ("name", "seed"))
@@ -254,7 +301,13 @@ def _add_rivals(name: str, seed: int, options: argparse.Namespace, lines: Lines)
         return
     try:
         found = rivals(
-            name, seed, options.data, options.sindy, options.rivals, options.programs, lambda text: print(name, text, flush=True)
+            name,
+            seed,
+            options.data,
+            options.sindy,
+            options.rivals,
+            options.programs,
+            lambda text: print(name, text, flush=True),
         )
         lines.put(mine[-1] | found)
     except VpwError as error:
@@ -280,10 +333,23 @@ def _safe(name: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     keep_compiled()
     try:
         if options.plan:
-            return plan(name, seed, options.episodes, options.plan_seconds, options.true_seconds, options.workers, options.programs, say)
+            return plan(
+                name,
+                seed,
+                options.episodes,
+                options.plan_seconds,
+                options.true_seconds,
+                options.workers,
+                options.programs,
+                say,
+            )
         return measure(name, seed, options.seconds, options.sindy, options.data, options.programs, say)
     except Exception as error:  # a failure is a result, too; what is no sentence of ours is shown in full
-        why = str(error) if isinstance(error, VpwError) else f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        why = (
+            str(error)
+            if isinstance(error, VpwError)
+            else f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        )
         if not isinstance(error, VpwError):
             traceback.print_exc()
         say(f"failed: {why}")
@@ -320,7 +386,9 @@ def _apart(name: str, seed: int, options: argparse.Namespace, lines: Lines) -> N
     given += ["--sindy", str(options.sindy)] if options.sindy else []
     given += ["--plan-seconds", str(options.plan_seconds)] if options.plan_seconds is not None else []
     try:
-        done = subprocess.run([sys.executable, __file__, *given], timeout=None if options.plan else PATIENCE * options.seconds)
+        done = subprocess.run(
+            [sys.executable, __file__, *given], timeout=None if options.plan else PATIENCE * options.seconds
+        )
         failed = f"the process ended with {done.returncode}" if done.returncode else ""
     except subprocess.TimeoutExpired:
         failed = f"nothing came within {PATIENCE * options.seconds:.0f} s"

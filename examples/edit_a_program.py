@@ -1,4 +1,6 @@
-"""A program is text: change a constant, change a line, and measure what that did to its rollouts and to plans made with it."""
+"""A program is text: change a constant, change a line, and measure
+what that did to its rollouts and to plans made with it.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,4 +1,6 @@
-"""Only a log, and no world to experiment in: read an HDF5 file in the LeWM layout, and let errors on test episodes rank the forms."""
+"""Only a log, and no world to experiment in: read an HDF5 file in
+the LeWM layout, and let errors on test episodes rank the forms.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,4 +1,6 @@
-"""From nothing to a program that plans: 30 episodes of Two-room, experiments, a fit, the program's text, and ten tasks."""
+"""From nothing to a program that plans: 30 episodes of Two-room,
+experiments, a fit, the program's text, and ten tasks.
+"""
 
 import visualpatchworld as vpw
 

@@ -1,4 +1,6 @@
-"""A program in one's own hands: its compiled rollouts in a planner of one's own, and the program itself as a Gymnasium environment."""
+"""A program in one's own hands: its compiled rollouts in a planner
+of one's own, and the program itself as a Gymnasium environment.
+"""
 
 from pathlib import Path
 
@@ -31,7 +33,9 @@ class Imagined(gym.Env):
 
 
 def path_integral_plan(rollouts, state, goal, mean, rng):
-    """MPPI in four lines: draw around the last plan, foresee all draws in one compiled call, average them by how near they come."""
+    """MPPI in four lines: draw around the last plan, foresee all
+    draws in one compiled call, average them by how near they come.
+    """
     actions = np.clip(mean + 0.8 * rng.normal(size=(CANDIDATES, *mean.shape)), -1, 1)
     distance = np.linalg.norm(np.asarray(rollouts(state, actions)) - goal, axis=-1).mean(axis=1)
     weights = np.exp(-(distance - distance.min()) / TEMPERATURE_PX)

@@ -1,4 +1,7 @@
-"""The program without the package: a file, numpy, and thirty lines of planning. Nothing of visualpatchworld is imported here."""
+"""The program without the package: a file, numpy, and thirty lines of planning.
+
+Nothing of visualpatchworld is imported here.
+"""
 
 import importlib
 import sys

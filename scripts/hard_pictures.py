@@ -1,4 +1,5 @@
-"""Pictures to judge the tool path by: states that policies and planning produce, the rare ones among them more often than they occur.
+"""Pictures to judge the tool path by: states that policies and
+planning produce, the rare ones among them more often than they occur.
 
 python scripts/hard_pictures.py DOMAIN FILE.npz --seed 1 --pictures 1000
 vpw audit DOMAIN --frames FILE.npz
@@ -45,7 +46,9 @@ def draw(domain: Domain, seed: int, pictures: int) -> dict[str, np.ndarray]:
     return {"frames": np.array(frames), "kind": np.array(kinds), **columns}
 
 
-def _worlds(kind: str, world: Simulator, domain: Domain, episodes: list[Episode], rng: np.random.Generator) -> Iterator[None]:
+def _worlds(
+    kind: str, world: Simulator, domain: Domain, episodes: list[Episode], rng: np.random.Generator
+) -> Iterator[None]:
     """Puts the world into one state after the other."""
     i = 0
     while True:
@@ -90,7 +93,9 @@ def _place_tworoom(world: Simulator, rng: np.random.Generator) -> None:
 
 
 def _place_pusht(world: Simulator, rng: np.random.Generator) -> None:
-    """The block at a wall or anywhere, the agent at its outline, pressed into it, at the table's edge or over the goal."""
+    """The block at a wall or anywhere, the agent at its outline,
+    pressed into it, at the table's edge or over the goal.
+    """
     block = np.array([*rng.uniform(40.0, 470.0, 2), rng.uniform(0, 2 * np.pi)])
     near = rng.choice(["block", "wall", "goal"])
     if near == "goal":
@@ -107,7 +112,9 @@ def _place_pusht(world: Simulator, rng: np.random.Generator) -> None:
 
 def _place_reacher(world: Simulator, rng: np.random.Generator) -> None:
     """Folded, stretched, or anyhow."""
-    wrist = rng.choice([rng.choice([-1, 1]) * np.radians(rng.uniform(140, 160)), rng.normal(0, 0.1), rng.uniform(-2.7, 2.7)])
+    wrist = rng.choice(
+        [rng.choice([-1, 1]) * np.radians(rng.uniform(140, 160)), rng.normal(0, 0.1), rng.uniform(-2.7, 2.7)]
+    )
     world.set_engine_state(np.array([rng.uniform(-np.pi, np.pi), wrist, 0.0, 0.0]))
 
 
@@ -141,7 +148,12 @@ def _place_cube(world: Simulator, rng: np.random.Generator) -> None:
         world.step(np.array([*rng.uniform(-0.3, 0.3, 4), 2 * opening - 1]))
 
 
-PLACED: dict[str, Draw] = {"tworoom": _place_tworoom, "pusht": _place_pusht, "reacher": _place_reacher, "cube": _place_cube}
+PLACED: dict[str, Draw] = {
+    "tworoom": _place_tworoom,
+    "pusht": _place_pusht,
+    "reacher": _place_reacher,
+    "cube": _place_cube,
+}
 
 
 def main() -> None:

@@ -1,7 +1,9 @@
-"""The walk from `vpw run DOMAIN` to an executed action: the modules of this package whose functions are entered on the way.
+"""The walk from `vpw run DOMAIN` to an executed action: the
+modules of this package whose functions are entered on the way.
 
-`python scripts/walk.py pusht` prints them in the order in which they are entered, and how many there are. The program is a given one, so
-that nothing is induced: episodes and program lie in the folder already, as an earlier run leaves them.
+`python scripts/walk.py pusht` prints them in the order in which they are entered, and how many there are. The program
+is a given one, so that nothing is induced: episodes and program lie in the folder already, as an earlier run leaves
+them.
 """
 
 from __future__ import annotations
@@ -59,9 +61,16 @@ def walk(name: str, program: Path) -> list[str]:
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         asked = ["--episodes", "15", "--seed", "1"]
         build_app()(["collect", name, *asked, "--out", f"{folder}/episodes.h5"], standalone_mode=False)
-        settings = {"version": __version__, "episodes": 15, "seed": 1, "constants": dataclasses.asdict(domain.constants)}
+        settings = {
+            "version": __version__,
+            "episodes": 15,
+            "seed": 1,
+            "constants": dataclasses.asdict(domain.constants),
+        }
         (Path(folder) / "world_model.py").write_bytes(program.read_bytes())
-        (Path(folder) / "induction.json").write_text(json.dumps({"domain": name, "settings": settings}), encoding="utf-8")
+        (Path(folder) / "induction.json").write_text(
+            json.dumps({"domain": name, "settings": settings}), encoding="utf-8"
+        )
         with contextlib.suppress(Arrived):
             sys.setprofile(watch)
             build_app()(["run", name, *asked, "--tasks", "1", "--out", folder], standalone_mode=False)

@@ -66,13 +66,18 @@ class Tab:
         self.ask("Page.navigate", url=url)
 
     def theme(self, dark: bool) -> None:
-        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.ask(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
 
     def middle(self, selector: str) -> tuple[float, float]:
         """The middle of an element, brought into view."""
         box = f"document.querySelector({json.dumps(selector)})"
         self.value(f"{box}.scrollIntoView({{block: 'center'}})")
-        x, y = self.value(f"(() => {{ const b = {box}.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()")
+        x, y = self.value(
+            f"(() => {{ const b = {box}.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
+        )
         return x, y
 
     def click(self, selector: str) -> None:
@@ -85,7 +90,9 @@ class Tab:
 
         mouse("mousePressed", *start, 1)
         for i in range(1, steps + 1):
-            mouse("mouseMoved", start[0] + (end[0] - start[0]) * i / steps, start[1] + (end[1] - start[1]) * i / steps, 1)
+            mouse(
+                "mouseMoved", start[0] + (end[0] - start[0]) * i / steps, start[1] + (end[1] - start[1]) * i / steps, 1
+            )
         mouse("mouseReleased", *end, 0)
 
     def picture(self, path: Path) -> None:
@@ -96,8 +103,17 @@ class Tab:
 def browser(profile: Path) -> Iterator[Browser]:
     """A browser without a window, which ends with the block."""
     assert CHROMIUM is not None
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", "--no-first-run", "--hide-scrollbars")
-    with subprocess.Popen([CHROMIUM, *options, f"--user-data-dir={profile}", "about:blank"], stderr=subprocess.DEVNULL) as process:
+    options = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--remote-debugging-port=0",
+        "--no-first-run",
+        "--hide-scrollbars",
+    )
+    with subprocess.Popen(
+        [CHROMIUM, *options, f"--user-data-dir={profile}", "about:blank"], stderr=subprocess.DEVNULL
+    ) as process:
         try:
             told, until = profile / "DevToolsActivePort", time.monotonic() + PATIENCE_S
             while not (told.is_file() and len(told.read_text().splitlines()) == 2):
@@ -119,8 +135,12 @@ class Browser:
     @contextmanager
     def tab(self) -> Iterator[Tab]:
         self._number += 1
-        self._socket.send(json.dumps({"id": self._number, "method": "Target.createTarget", "params": {"url": "about:blank"}}))
+        self._socket.send(
+            json.dumps({"id": self._number, "method": "Target.createTarget", "params": {"url": "about:blank"}})
+        )
         while (told := json.loads(self._socket.recv(timeout=PATIENCE_S))).get("id") != self._number:
             pass
-        with connect(f"ws://127.0.0.1:{self._port}/devtools/page/{told['result']['targetId']}", max_size=None) as socket:
+        with connect(
+            f"ws://127.0.0.1:{self._port}/devtools/page/{told['result']['targetId']}", max_size=None
+        ) as socket:
             yield Tab(socket)

@@ -1,4 +1,6 @@
-"""What the tests share: the toy domain among the discovered ones, one trace file of it, and the reference recordings where present."""
+"""What the tests share: the toy domain among the discovered ones,
+one trace file of it, and the reference recordings where present.
+"""
 
 import os
 from pathlib import Path
@@ -19,7 +21,11 @@ SLOW_S = 0.5  # a test that takes this long is left out of `make quick`
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--write-slow", action="store_true", help="Measure every test and write down those that `make quick` leaves out.")
+    parser.addoption(
+        "--write-slow",
+        action="store_true",
+        help="Measure every test and write down those that `make quick` leaves out.",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

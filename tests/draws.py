@@ -1,4 +1,6 @@
-"""The seed of constants that tests draw: another one whenever the search changes, so that nothing is tuned to one set of them."""
+"""The seed of constants that tests draw: another one whenever the
+search changes, so that nothing is tuned to one set of them.
+"""
 
 import hashlib
 import os

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-# A text is answered as a model's; a number is an HTTP status; bytes are sent as they are; a dict is sent as JSON; None is no answer at all.
+# A text is answered as a model's; a number is an HTTP status; bytes are sent as they are; a dict is sent as JSON; None
+# is no answer at all.
 Answer = str | int | bytes | dict[str, Any] | None
 
 

@@ -30,7 +30,10 @@ def found(world: Domain, traces: Traces) -> Induction:
 
 def test_importing_loads_no_engine_and_no_jax():
     heavy = "{'jax', 'mujoco', 'pymunk', 'dm_control', 'cv2', 'scipy', 'h5py'}"
-    code = f"import sys, visualpatchworld as vpw; print(sorted({heavy} & set(sys.modules)), set(vpw.__all__) <= set(dir(vpw)))"
+    code = (
+        f"import sys, visualpatchworld as vpw; print(sorted({heavy} & set(sys.modules)), "
+        "set(vpw.__all__) <= set(dir(vpw)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] True"
 
@@ -67,7 +70,10 @@ def test_an_edited_program_is_measured(tmp_path: Path, world: Domain, traces: Tr
     path = tmp_path / "world_model.py"
     path.write_text(found.program.edited({"PUCK_DRAG": 5.0}).text)
     edited = vpw.load_program(world, path)
-    worse, better = (vpw.rollout_errors(world, program, traces, horizon=10)["puck_m"][10]["median"] for program in (edited, found.program))
+    worse, better = (
+        vpw.rollout_errors(world, program, traces, horizon=10)["puck_m"][10]["median"]
+        for program in (edited, found.program)
+    )
     assert worse > 100 * better
 
 

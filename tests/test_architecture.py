@@ -54,7 +54,10 @@ def module_name(path: Path) -> str:
 
 def layer(module: str) -> int:
     matches = [
-        (len(name), level) for level, names in enumerate(LAYERS) for name in names if module == name or module.startswith(f"{name}.")
+        (len(name), level)
+        for level, names in enumerate(LAYERS)
+        for name in names
+        if module == name or module.startswith(f"{name}.")
     ]
     assert matches, f"'{module}' has no place among the layers; give it one"
     return max(matches)[1]
@@ -103,4 +106,6 @@ def test_domains_have_the_same_files():
     for name, place in find_domains().items():
         if place.is_dir():
             files = {path.name for path in place.glob("*.py")}
-            assert {"__init__.py", "simulator.py"} <= files <= {"__init__.py", "simulator.py", "model.py", "policy.py"}, name
+            assert (
+                {"__init__.py", "simulator.py"} <= files <= {"__init__.py", "simulator.py", "model.py", "policy.py"}
+            ), name

@@ -68,7 +68,8 @@ def test_commands_are_found_where_they_stand():
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=name_of)
 def test_files_that_are_named_are_there(page: Path):
     for path in re.findall(
-        r"(?<![\w/.-])(?:tests|benchmarks|scripts|examples|programs|visualpatchworld)/[\w./-]*\w", page.read_text(encoding="utf-8")
+        r"(?<![\w/.-])(?:tests|benchmarks|scripts|examples|programs|visualpatchworld)/[\w./-]*\w",
+        page.read_text(encoding="utf-8"),
     ):
         assert (ROOT / path).exists() or path.startswith("programs/METHOD"), f"{name_of(page)} names {path}"
 
@@ -77,11 +78,15 @@ def test_listings_are_part_of_their_files():
     listings = [
         (page, *found)
         for page in PAGES
-        for found in re.findall(r"<!-- from (\S+) -->\n```python\n(.*?)\n```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for found in re.findall(
+            r"<!-- from (\S+) -->\n```python\n(.*?)\n```", page.read_text(encoding="utf-8"), flags=re.DOTALL
+        )
     ]
     assert len(listings) >= 8
     for page, source, listing in listings:
-        assert listing in (ROOT / source).read_text(encoding="utf-8"), f"{name_of(page)} shows what is not in {source}: {listing[:60]}"
+        assert listing in (ROOT / source).read_text(encoding="utf-8"), (
+            f"{name_of(page)} shows what is not in {source}: {listing[:60]}"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +102,9 @@ def test_the_site_has_every_verb_and_every_name(site: Path, verbs: dict[str, Any
     reference = (site / "cli.html").read_text(encoding="utf-8")
     for name, verb in verbs.items():
         assert f"vpw {name}</h2>" in reference
-        assert all(f"<code>{parameter.opts[0]}" in reference for parameter in verb.params if parameter.opts[0].startswith("--"))
+        assert all(
+            f"<code>{parameter.opts[0]}" in reference for parameter in verb.params if parameter.opts[0].startswith("--")
+        )
     python = (site / "api.html").read_text(encoding="utf-8")
     assert all(f".{name}" in python for name in visualpatchworld.__all__)
 
@@ -108,4 +115,6 @@ def test_the_site_fetches_nothing(site: Path):
     assert len(pages) > len(list((ROOT / "docs").glob("*.md")))
     for page in pages:
         text = page.read_text(encoding="utf-8")
-        assert not re.findall(r"<(?:script|img)[^>]*src=\"https?:|<link[^>]*rel=\"stylesheet\"[^>]*href=\"https?:", text), page.name
+        assert not re.findall(
+            r"<(?:script|img)[^>]*src=\"https?:|<link[^>]*rel=\"stylesheet\"[^>]*href=\"https?:", text
+        ), page.name

@@ -36,11 +36,16 @@ class Drone(Simulator):
         self.state = self.state + np.array([*action, *action, 0.1])
 
 
-DRONE = Domain(name="drone", simulator=Drone, constants=Constants(), goals={"there": {"basket_m": 0.4, "basket_rad": 0.1}})
+DRONE = Domain(
+    name="drone", simulator=Drone, constants=Constants(), goals={"there": {"basket_m": 0.4, "basket_rad": 0.1}}
+)
 
 
 def test_objects_and_columns_follow_from_the_fields():
-    assert [(item.name, item.kind) for item in DRONE.scene.objects(DRONE.constants)] == [("drone", "agent"), ("basket", "block")]
+    assert [(item.name, item.kind) for item in DRONE.scene.objects(DRONE.constants)] == [
+        ("drone", "agent"),
+        ("basket", "block"),
+    ]
     assert (DRONE.scene.domain, DRONE.scene.length_unit, DRONE.gym_id) == ("drone", "m", "Drone-v0")
     graph = DRONE.scene.oracle(np.array([1.0, 2.0, 3.0, 4.0, 0.5]), DRONE.constants)
     assert graph["basket"].pose.angle == 0.5

@@ -29,7 +29,9 @@ def is_running(process: int) -> bool:
 
 def test_answers_come_in_order_of_jobs():
     numbers = [float(number) for number in range(100)]
-    assert engine_pool.map_on_cores(math.sqrt, [(number,) for number in numbers]) == [math.sqrt(number) for number in numbers]
+    assert engine_pool.map_on_cores(math.sqrt, [(number,) for number in numbers]) == [
+        math.sqrt(number) for number in numbers
+    ]
 
 
 def test_workers_are_other_processes_that_live_on():
@@ -83,7 +85,8 @@ time.sleep(60)
 @pytest.mark.parametrize("num_candidates", [1, 3, 37])
 def test_rollout_equals_stepping_in_contact(num_candidates: int):
     simulator = PUSHT.make({"gain": 80.0})
-    simulator.set_state(np.array([236.0, 320.0, 256.0, 256.0, 0.0, 100.0, 0.0]))  # in touch with the stem, moving into it
+    # In touch with the stem, moving into it.
+    simulator.set_state(np.array([236.0, 320.0, 256.0, 256.0, 0.0, 100.0, 0.0]))
     start = simulator.get_engine_state()
     actions = np.random.default_rng(1).uniform(-1, 1, (num_candidates, 6, 2))
     rolled = simulator.rollout(start, actions)

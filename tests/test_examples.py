@@ -80,7 +80,9 @@ def test_any_log(tmp_path: Path):
 def test_any_reward(tmp_path: Path):
     said = run("any_reward.py", tmp_path)
     assert "terminated(next_state)" in said
-    planned, random = (float(value) for value in re.findall(r"as found: return (-?[\d.]+), random actions (-?[\d.]+)", said)[0])
+    planned, random = (
+        float(value) for value in re.findall(r"as found: return (-?[\d.]+), random actions (-?[\d.]+)", said)[0]
+    )
     assert planned > random
 
 
@@ -133,17 +135,32 @@ def test_a_domain_of_ones_own_is_found_and_understood(tmp_path: Path):
 
 
 def test_a_policy_is_trained_in_a_program(tmp_path: Path):
-    pytest.importorskip("skrl.agents.jax.ppo", reason="This example has an environment of its own: pip install 'skrl[jax]'.")
+    pytest.importorskip(
+        "skrl.agents.jax.ppo", reason="This example has an environment of its own: pip install 'skrl[jax]'."
+    )
     said = run("train_in_program/train.py", tmp_path, "--steps", "32")
-    imagined, true, _ = (float(value) for value in re.findall(r"^return in the .*: (-?[\d.]+) ", said, flags=re.MULTILINE))
+    imagined, true, _ = (
+        float(value) for value in re.findall(r"^return in the .*: (-?[\d.]+) ", said, flags=re.MULTILINE)
+    )
     assert imagined == pytest.approx(true, rel=0.05)
 
 
 def test_a_program_is_evaluated_by_stable_worldmodel(tmp_path: Path, reference: Path):
-    pytest.importorskip("stable_worldmodel", reason="This example has an environment of its own: pip install stable-worldmodel.")
+    pytest.importorskip(
+        "stable_worldmodel", reason="This example has an environment of its own: pip install stable-worldmodel."
+    )
     program = EXAMPLES.parent / "programs" / "pusht_demos" / "world_model.py"
     for by, wanted in (("zero", 0.0), ("policy", 100.0), ("icem", 100.0)):
-        options = ("--program", str(program), "--traces", str(reference / "pusht_demos.h5"), "--by", by, "--episodes", "2")
+        options = (
+            "--program",
+            str(program),
+            "--traces",
+            str(reference / "pusht_demos.h5"),
+            "--by",
+            by,
+            "--episodes",
+            "2",
+        )
         found = json.loads(run("stable_worldmodel/evaluate.py", tmp_path, *options).splitlines()[-1])
         assert found["success"] == wanted
 

@@ -77,5 +77,7 @@ def test_a_package_is_loaded_when_something_of_it_is_used(monkeypatch: pytest.Mo
     assert extras.h5py.File.__name__ == "File"
     assert extras.imageio.v3.__name__ == "imageio.v3"
     monkeypatch.setitem(extras._EXTRA_OF, "no_such_package", "vision")
-    with pytest.raises(MissingExtra, match=r"'no_such_package', which is not installed: run `pip install 'visualpatchworld\[vision\]'`"):
+    with pytest.raises(
+        MissingExtra, match=r"'no_such_package', which is not installed: run `pip install 'visualpatchworld\[vision\]'`"
+    ):
         _ = extras._Package("no_such_package").something

@@ -22,7 +22,9 @@ def test_a_written_file_is_whole_and_alone(tmp_path: Path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
 
 
-@pytest.mark.parametrize("failure", [KeyboardInterrupt(), ValueError("bug"), OSError(errno.ENOSPC, "No space left on device")])
+@pytest.mark.parametrize(
+    "failure", [KeyboardInterrupt(), ValueError("bug"), OSError(errno.ENOSPC, "No space left on device")]
+)
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, failure: BaseException):
     target = tmp_path / "a.txt"
     target.write_text("old")

@@ -40,7 +40,10 @@ def test_the_short_table_keeps_every_note(tmp_path: Path):
 
 PAGES = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("benchmark", "live", "quickstart", "performance", "induction", "perception", "integrations")),
+    *(
+        f"docs/{name}.md"
+        for name in ("benchmark", "live", "quickstart", "performance", "induction", "perception", "integrations")
+    ),
 )
 
 
@@ -77,7 +80,9 @@ SET_BY_US = {
 MEASURED = r"(?<![\w.])\d[\d.,]*\s?(?:%|ms\b|s\b|seconds|min\b|minutes|times\b|MB\b|GB\b|of \d+)"
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+)
 def test_measurements_stand_in_filled_blocks_alone(page: Path):
     """A figure that is typed by hand grows old: whatever was measured comes from results/ through `make readme`."""
     text = re.sub(r"<!-- ([a-z-]+) -->\n.*?<!-- /\1 -->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
@@ -86,13 +91,26 @@ def test_measurements_stand_in_filled_blocks_alone(page: Path):
     assert typed <= set(SET_BY_US)
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+)
 def test_tables_of_figures_are_filled(page: Path):
     """A row of figures is a measurement, whatever its unit."""
     text = re.sub(r"<!-- ([a-z-]+) -->\n.*?<!-- /\1 -->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in text.splitlines() if line.startswith("|")]
-    assert not [row for row in rows if sum(bool(re.fullmatch(r"[-<~]?[\d.,]+(?:e[-+]\d+)?(?: [\[(].*)?", cell)) for cell in row) >= 2]
+    rows = [
+        [cell.strip() for cell in line.strip("| ").split("|")] for line in text.splitlines() if line.startswith("|")
+    ]
+    assert not [
+        row
+        for row in rows
+        if sum(bool(re.fullmatch(r"[-<~]?[\d.,]+(?:e[-+]\d+)?(?: [\[(].*)?", cell)) for cell in row) >= 2
+    ]
 
 
 def test_a_typed_figure_would_be_found():
-    assert re.findall(MEASURED, "It plans in 24 ms, 98.4 % of the time, 19 of 20, for 3 s.") == ["24 ms", "98.4 %", "19 of 20", "3 s"]
+    assert re.findall(MEASURED, "It plans in 24 ms, 98.4 % of the time, 19 of 20, for 3 s.") == [
+        "24 ms",
+        "98.4 %",
+        "19 of 20",
+        "3 s",
+    ]

@@ -27,7 +27,9 @@ def commands(page: str) -> list[list[str]]:
 
 
 def run(page: str, least: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """All commands of a page. Planners are small here, and chosen beforehand: how well they plan is measured elsewhere."""
+    """All commands of a page. Planners are small here, and chosen
+    beforehand: how well they plan is measured elsewhere.
+    """
     typed = commands(page)
     assert len(typed) >= least
     monkeypatch.setattr(_any_world, "TRUE_WORLD_SECONDS", 0.0)
@@ -91,7 +93,9 @@ def typed(page: str, **given: Any) -> dict[str, Any]:
 
 def test_a_program_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     program = (FOUND / "Pendulum-v1" / "world_model.py").read_text(encoding="utf-8")
-    (tmp_path / "world_model.py").write_text(program.replace("import jax.numpy as np", "import numpy as np"), encoding="utf-8")
+    (tmp_path / "world_model.py").write_text(
+        program.replace("import jax.numpy as np", "import numpy as np"), encoding="utf-8"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(__import__("sys").modules, "world_model", raising=False)
     state = typed("reading-a-program.md")["state"]
@@ -119,11 +123,19 @@ def test_the_sandbox_rolls_out():
 
     space = load_domain("tworoom").scene.state_space
     text = (ROOT / "programs" / "tworoom" / "world_model.py").read_text(encoding="utf-8")
-    given = {"sandboxed_rollouts": sandboxed_rollouts, "Program": Program, "text": text, "state_space": space, "action_dim": 2}
+    given = {
+        "sandboxed_rollouts": sandboxed_rollouts,
+        "Program": Program,
+        "text": text,
+        "state_space": space,
+        "action_dim": 2,
+    }
     typed("baselines.md", **given, state=np.array([72.0, 120.0]), actions=np.zeros((2, 3, 2)))
 
 
 def test_every_page_with_code_of_its_own_is_typed_here():
     here = Path(__file__).read_text(encoding="utf-8")
-    missing = [page.name for page in (ROOT / "docs").glob("*.md") if snippets(page.name) and f'"{page.name}"' not in here]
+    missing = [
+        page.name for page in (ROOT / "docs").glob("*.md") if snippets(page.name) and f'"{page.name}"' not in here
+    ]
     assert not missing

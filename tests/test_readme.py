@@ -53,7 +53,9 @@ def text() -> str:
     return README.read_text(encoding="utf-8")
 
 
-def test_python_snippets_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str):
+def test_python_snippets_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str
+):
     """One after the other, as a reader would type them, with an environment and a log of the reader's own."""
     monkeypatch.chdir(tmp_path)
     write_log(tmp_path / "machine.csv")
@@ -77,7 +79,11 @@ def test_the_program_shown_is_the_one_that_was_induced(text: str):
 
 def test_what_is_shown_of_yours_takes_three_lines(text: str):
     yours = text[text.index("## Yours") : text.index("## Results")]
-    assert [len(snippet.splitlines()) for snippet in re.findall(r"```python\n(.*?)```", yours, flags=re.DOTALL)] == [3, 3, 3]
+    assert [len(snippet.splitlines()) for snippet in re.findall(r"```python\n(.*?)```", yours, flags=re.DOTALL)] == [
+        3,
+        3,
+        3,
+    ]
 
 
 def test_the_map_leads_to_every_page(text: str):

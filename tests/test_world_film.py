@@ -1,4 +1,6 @@
-"""Films of any world: every step has its picture, a world without pictures says why, and what is drawn follows the fields."""
+"""Films of any world: every step has its picture, a world without
+pictures says why, and what is drawn follows the fields.
+"""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""VisualPatchWorld: readable programs of how a world evolves under action, from experiments and traces, and planning with them."""
+"""VisualPatchWorld: readable programs of how a world evolves under
+action, from experiments and traces, and planning with them.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

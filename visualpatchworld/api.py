@@ -1,7 +1,7 @@
 """The package as a library: a dozen verbs that chain, from the name of a world to a program that plans in it.
 
-Every verb takes the domain first. Traces know the constants of the world they came from; inducing from them experiments in that world, and
-evaluating on them acts in it, so that a changed world need be named only where it is collected.
+Every verb takes the domain first. Traces know the constants of the world they came from; inducing from them experiments
+in that world, and evaluating on them acts in it, so that a changed world need be named only where it is collected.
 """
 
 from __future__ import annotations
@@ -46,14 +46,20 @@ SCORES: tuple[Score, ...] = ("induced", "hybrid", "sparing", "simulator")
 Plan = Callable[..., Float[np.ndarray, "H A"]]
 
 
-def collect(domain: Domain, *, episodes: int = 50, seed: int = 0, vary: Mapping[str, object] | None = None, pixels: bool = False) -> Traces:
+def collect(
+    domain: Domain, *, episodes: int = 50, seed: int = 0, vary: Mapping[str, object] | None = None, pixels: bool = False
+) -> Traces:
     """Episodes of the domain's own policy, in a world with some constants changed where `vary` says so.
 
     Example: `traces = vpw.collect(world, episodes=50, vary={"speed": 8.0})`
     """
     constants = domain.constants.varied(vary or {})
     return Traces(
-        None, domain.name, constants, tuple(collected(domain.of(constants), constants, episodes=episodes, seed=seed, pixels=pixels)), seed
+        None,
+        domain.name,
+        constants,
+        tuple(collected(domain.of(constants), constants, episodes=episodes, seed=seed, pixels=pixels)),
+        seed,
     )
 
 
@@ -65,8 +71,11 @@ def load_traces(domain: Domain, path: Path | str) -> Traces:
     return read_traces(Path(path), domain)
 
 
-def traces_from_arrays(domain: Domain, runs: Iterable[tuple[Any, Any]], *, vary: Mapping[str, object] | None = None) -> Traces:
-    """Episodes from arrays: for each run T + 1 states (in the order and units of the domain) and the T actions between them.
+def traces_from_arrays(
+    domain: Domain, runs: Iterable[tuple[Any, Any]], *, vary: Mapping[str, object] | None = None
+) -> Traces:
+    """Episodes from arrays: for each run T + 1 states (in the
+    order and units of the domain) and the T actions between them.
 
     Example: `traces = vpw.traces_from_arrays(world, [(states, actions), ...])`
     """
@@ -79,12 +88,19 @@ def save_traces(domain: Domain, traces: Traces, path: Path | str) -> Path:
     Example: `vpw.save_traces(world, traces, "episodes.h5")`
     """
     write_traces(
-        Path(path), traces.episodes, domain.of(traces.constants).layout, domain=traces.domain, constants=traces.constants, seed=traces.seed
+        Path(path),
+        traces.episodes,
+        domain.of(traces.constants).layout,
+        domain=traces.domain,
+        constants=traces.constants,
+        seed=traces.seed,
     )
     return Path(path)
 
 
-def probe(domain: Domain, *, vary: Mapping[str, object] | None = None, seed: int = 0, thorough: bool = False) -> Evidence:
+def probe(
+    domain: Domain, *, vary: Mapping[str, object] | None = None, seed: int = 0, thorough: bool = False
+) -> Evidence:
     """Level 1 alone: short experiments in the world, and which form of the domain's family explains them.
 
     Example: `print(vpw.probe(world))` shows every candidate and the experiment that refuted it.
@@ -94,8 +110,16 @@ def probe(domain: Domain, *, vary: Mapping[str, object] | None = None, seed: int
     return choose_form(domain, black_box(domain, constants), np.random.default_rng(seed), thorough=thorough)
 
 
-def look(world: Any, *, steps: int = 1000, fields: Mapping[str, str] | None = None, columns: Columns = Columns(), seed: int = 0) -> Reading:
-    """What the fields of a world are, from a few of its steps or from its log: angles, velocities, time step, what is derived or noise.
+def look(
+    world: Any,
+    *,
+    steps: int = 1000,
+    fields: Mapping[str, str] | None = None,
+    columns: Columns = Columns(),
+    seed: int = 0,
+) -> Reading:
+    """What the fields of a world are, from a few of its steps or from
+    its log: angles, velocities, time step, what is derived or noise.
 
     Example: `print(vpw.look("Pendulum-v1"))`
     """
@@ -147,16 +171,17 @@ def induce(
     columns: Columns = Columns(),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Induction | Discovery:
-    """A program of a world. Of anything that can be reset and stepped, or of a log, it is found by a search that is told nothing else:
-    an environment, its id, a task of dm_control, a file, arrays; at most `steps` of the world are taken, in about so many `seconds`.
-    Where the names in a table leave open what is what, `columns` says it.
+    """A program of a world. Of anything that can be reset and stepped, or of a log, it is found by a search that is
+    told nothing else: an environment, its id, a task of dm_control, a file, arrays; at most `steps` of the world are
+    taken, in about so many `seconds`. Where the names in a table leave open what is what, `columns` says it.
 
-    Of a domain with its traces it is found on both levels: experiments choose the form, and all episodes but the last fifth fit its
-    constants.
+    Of a domain with its traces it is found on both levels: experiments choose the form, and all episodes but the last
+    fifth fit its constants.
 
-    The last fifth are the test episodes, of which nothing is seen here. A random fifth of the others are the validation episodes: not
-    fitted to, they choose among the last trials, and the errors that come along are on them.
-    With `view="tool"` only pictures are seen; with `sketch` the form is named instead of chosen; `progress=print` says what is being done.
+    The last fifth are the test episodes, of which nothing is seen here. A random fifth of the others are the validation
+    episodes: not fitted to, they choose among the last trials, and the errors that come along are on them. With
+    `view="tool"` only pictures are seen; with `sketch` the form is named instead of chosen; `progress=print` says what
+    is being done.
 
     Example: `found = vpw.induce(gymnasium.make("Pendulum-v1")); print(found); print(found.program)`
     Example: `found = vpw.induce("machine.csv", columns=vpw.Columns(action="voltage", dt=0.01))`
@@ -164,16 +189,26 @@ def induce(
     """
     if traces is None:
         opened = open_world(world, columns=columns)
-        return discover(opened, budget=steps, seed=seed, seconds=seconds, episodes=episodes, fields=fields, progress=progress)
+        return discover(
+            opened, budget=steps, seed=seed, seconds=seconds, episodes=episodes, fields=fields, progress=progress
+        )
     domain: Domain = world
     fitted = for_fitting(_of(domain, traces).episodes)
     return induce_from(
-        domain.of(traces.constants), traces.constants, fitted, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress
+        domain.of(traces.constants),
+        traces.constants,
+        fitted,
+        view=view,
+        seed=seed,
+        sketch=sketch,
+        thorough=thorough,
+        progress=progress,
     )
 
 
 def load_program(domain: Domain, path: Path | str) -> Program:
-    """A program from a file, emitted or edited, checked against the domain's state; loading runs it, so only load what you trust.
+    """A program from a file, emitted or edited, checked against the
+    domain's state; loading runs it, so only load what you trust.
 
     Example: `program = vpw.load_program(world, "world_model.py")`
     """
@@ -183,7 +218,8 @@ def load_program(domain: Domain, path: Path | str) -> Program:
 def rollout_errors(domain: Domain, program: Program, traces: Traces, *, horizon: int = 25, seed: int = 0) -> ErrorTable:
     """How far open-loop rollouts stray on the test episodes: quantity -> steps -> mean, median and 90th percentile.
 
-    Those are the last fifth, which `induce` never sees; the errors that `induce` itself reports are on its validation episodes.
+    Those are the last fifth, which `induce` never sees; the errors that `induce` itself reports are on its validation
+    episodes.
 
     Example: `vpw.rollout_errors(world, program, traces)["agent_px"][25]["median"]`
     """
@@ -200,10 +236,12 @@ def make_planner(
     metric: str | None = None,
     tolerance: float = 1.0,
 ) -> Plan:
-    """A planner of the domain under this program, compiled: a function from a state and a goal to the actions of a plan.
+    """A planner of the domain under this program, compiled: a
+    function from a state and a goal to the actions of a plan.
 
-    A planner that chooses from a library of macros cuts them from the traces; the others need none. What of a goal is NaN does not matter.
-    A goal may move: with a row for each step ahead, the plan is to meet it where it is then. `start` is a plan to begin around.
+    A planner that chooses from a library of macros cuts them from the traces; the others need none. What of a goal is
+    NaN does not matter. A goal may move: with a row for each step ahead, the plan is to meet it where it is then.
+    `start` is a plan to begin around.
 
     Example: `plan = vpw.make_planner(world, program); actions = plan(state, goal, seed=0)`
     """
@@ -248,13 +286,14 @@ def evaluate(
     goals: Goals = Goals(),
     results: Path | str | None = None,
 ) -> Evaluation:
-    """How often planning with the program reaches goals `offset` steps ahead, on tasks from the test episodes, the last fifth.
+    """How often planning with the program reaches goals `offset`
+    steps ahead, on tasks from the test episodes, the last fifth.
 
-    `planner` names one of the domain's; "paper" is the frozen one of the tables. `goals` says whether goals are of other episodes, how
-    closely they have to be met, and which fields count.
+    `planner` names one of the domain's; "paper" is the frozen one of the tables. `goals` says whether goals are of
+    other episodes, how closely they have to be met, and which fields count.
 
-    Acting is always in the true simulator. What resting and acting at random reach on the same tasks comes along. With `results`, outcomes
-    are kept in that folder and not computed again.
+    Acting is always in the true simulator. What resting and acting at random reach on the same tasks comes along. With
+    `results`, outcomes are kept in that folder and not computed again.
 
     Example: `print(vpw.evaluate(world, found.program, traces, tasks=20))`
     """
@@ -268,7 +307,10 @@ def evaluate(
         if name not in known:
             raise UnknownName(kind, name, known)
     if tasks < 1 or offset < 1:
-        raise VpwError(f"Ask for at least one task, with its goal at least one step ahead, not for {tasks} with goals {offset} ahead.")
+        raise VpwError(
+            f"Ask for at least one task, with its goal at least one step ahead, not for {tasks} with "
+            f"goals {offset} ahead."
+        )
     config = EvalConfig(
         domain=domain.of(_of(domain, traces).constants),
         constants=traces.constants,

@@ -28,7 +28,16 @@ from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.state import SceneTemplate, objects_of_fields
 from visualpatchworld.scene.tool.look import Look
 from visualpatchworld.simulator import Column, Constants, Simulator, TraceLayout
-from visualpatchworld.task import Cost, ErrorMetric, GoalCost, GoalDistance, Metric, field_distances, goal_terms, tolerances
+from visualpatchworld.task import (
+    Cost,
+    ErrorMetric,
+    GoalCost,
+    GoalDistance,
+    Metric,
+    field_distances,
+    goal_terms,
+    tolerances,
+)
 
 PAPER, DEFAULT = "paper", "default"  # names of planners that every domain has
 DOMAINS_VARIABLE = "VPW_DOMAINS"  # folders with further domains, or files that are one, separated as in PATH
@@ -44,7 +53,9 @@ _DERIVED: Any = None  # what follows from the rest where a domain does not say i
 
 
 def held_actions(simulator: Simulator, rng: np.random.Generator) -> Policy:
-    """Random actions, each held for a while: they drive every actuator, and lead where a policy with a purpose never goes."""
+    """Random actions, each held for a while: they drive every
+    actuator, and lead where a policy with a purpose never goes.
+    """
 
     def actions() -> Iterator[np.ndarray]:
         while True:
@@ -58,7 +69,9 @@ def held_actions(simulator: Simulator, rng: np.random.Generator) -> Policy:
 
 @dataclass(frozen=True, kw_only=True)
 class Domain:
-    """A world and what counts as success in it; all else has a default that follows from the fields of its state and the success radius."""
+    """A world and what counts as success in it; all else has a default
+    that follows from the fields of its state and the success radius.
+    """
 
     name: str
     simulator: Callable[..., Simulator]  # called with (constants)
@@ -77,7 +90,8 @@ class Domain:
     probe_tolerances: Mapping[str, float] = _DERIVED  # largest error with which a probe counts as explained
     transition_tolerances: Mapping[str, float] = _DERIVED  # largest error with which one predicted step counts as right
     horizon: int = 25  # steps that programs are fitted to predict
-    costs: Mapping[str, Cost] = field(default_factory=dict)  # what planners minimise, by metric, in success radii and never less than those
+    # What planners minimise, by metric, in success radii and never less than those.
+    costs: Mapping[str, Cost] = field(default_factory=dict)
     cost: Cost = _DERIVED  # what the frozen planner minimises
     planner: Planner = _DERIVED  # frozen: the same for every scoring model
     planners: Mapping[str, Planner] = field(default_factory=dict)  # by name; `default` is what users get
@@ -88,14 +102,19 @@ class Domain:
 
     def __post_init__(self):
         if not self.goals:
-            raise BadDomain(f"The domain '{self.name}' names no goal; give a success radius, as goals={{'at_goal': {{'puck_m': 0.1}}}}.")
+            raise BadDomain(
+                f"The domain '{self.name}' names no goal; give a success radius, as goals={{'at_goal': "
+                f"{{'puck_m': 0.1}}}}."
+            )
         space = self.scene.state_space if self.scene is not None else ()
         space = space or getattr(self.simulator, "state_space", None)
         if space is None:
             raise BadDomain(f"The simulator of the domain '{self.name}' has no state_space.")
         self._fill("title", lambda: self.name.capitalize())
         self._fill("error_metrics", lambda: field_distances(space))
-        radii = {name: radius for goal in self.goals.values() if isinstance(goal, Mapping) for name, radius in goal.items()}
+        radii = {
+            name: radius for goal in self.goals.values() if isinstance(goal, Mapping) for name, radius in goal.items()
+        }
         self._fill("probe_tolerances", lambda: tolerances(radii, self.error_metrics))
         self._fill("transition_tolerances", lambda: tolerances(radii, self.error_metrics))
         goal_terms(radii, self.error_metrics)
@@ -123,9 +142,14 @@ class Domain:
 
     @cached_property
     def goal_distances(self) -> Mapping[str, ErrorMetric]:
-        """How far states are from meeting goals, by metric and in success radii: below 1 they do, or below a tolerance that is given."""
+        """How far states are from meeting goals, by metric and in success
+        radii: below 1 they do, or below a tolerance that is given.
+        """
         named = self.goals.items()
-        return {metric: GoalDistance(goal_terms(goal, self.error_metrics)) if isinstance(goal, Mapping) else goal for metric, goal in named}
+        return {
+            metric: GoalDistance(goal_terms(goal, self.error_metrics)) if isinstance(goal, Mapping) else goal
+            for metric, goal in named
+        }
 
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
@@ -151,7 +175,9 @@ class Domain:
         return lambda states, wanted: goal(states, wanted).min(-1)
 
     def meets(self, metric: str, tolerance: float = 1.0) -> Metric:
-        """Whether states meet goals with the success radius scaled; where a goal has no number, whatever the state has there is right."""
+        """Whether states meet goals with the success radius scaled; where
+        a goal has no number, whatever the state has there is right.
+        """
         distance = self.goal_distances[metric]
         return lambda state, goal: distance(state, np.where(np.isnan(goal), state, goal)) < tolerance
 
@@ -261,9 +287,13 @@ def _import(name: str, place: Path) -> None:
             sys.modules[name] = before
         if isinstance(error, MissingExtra):
             raise
-        places = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(place)]
+        places = [
+            frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(place)
+        ]
         where = f", {places[-1].filename}:{places[-1].lineno}" if places else ""
-        raise BadDomain(f"The domain '{name}' in '{place}' does not load ({type(error).__name__}: {error}{where}).") from error
+        raise BadDomain(
+            f"The domain '{name}' in '{place}' does not load ({type(error).__name__}: {error}{where})."
+        ) from error
 
 
 NAMESPACE = "vpw"

@@ -25,7 +25,10 @@ NUM_WORKERS = len(os.sched_getaffinity(0))
 
 
 def rollout(
-    kind: Callable[[Any], Simulator], constants: Constants, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]
+    kind: Callable[[Any], Simulator],
+    constants: Constants,
+    engine_state: Float[np.ndarray, " E"],
+    actions: Float[np.ndarray, "K H A"],
 ) -> Float[np.ndarray, "K H S"]:
     """States after each action of K sequences from one engine state;
     `kind` is a simulator's class, known to the workers by its module.
@@ -35,7 +38,10 @@ def rollout(
 
 
 def roll(
-    kind: Callable[[Any], Simulator], constants: Constants, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]
+    kind: Callable[[Any], Simulator],
+    constants: Constants,
+    engine_state: Float[np.ndarray, " E"],
+    actions: Float[np.ndarray, "K H A"],
 ) -> Float[np.ndarray, "K H S"]:
     """The same in this process, with a simulator that is made once for its constants."""
     simulator = _simulator(kind, constants)
@@ -144,7 +150,9 @@ class _Worker:
 
     def _death(self) -> WorkerFailed:
         status = self._process.wait()
-        return WorkerFailed(f"A worker process ended by itself (exit status {status}). Run again; if it recurs, memory may be short.")
+        return WorkerFailed(
+            f"A worker process ended by itself (exit status {status}). Run again; if it recurs, memory may be short."
+        )
 
 
 def serve() -> None:

@@ -70,7 +70,9 @@ def _imported(name: str) -> ModuleType:
 
 
 def _missing(package: str) -> MissingExtra:
-    return MissingExtra(f"This needs the package '{package}', which is not installed: run `{install_command(_EXTRA_OF[package])}`.")
+    return MissingExtra(
+        f"This needs the package '{package}', which is not installed: run `{install_command(_EXTRA_OF[package])}`."
+    )
 
 
 def install_command(extra: str) -> str:

@@ -52,7 +52,9 @@ def imagined(program: Program, trajectory: Trajectory, horizon: int) -> Float[np
     steps, width = len(trajectory), trajectory.observations.shape[1]
     starts = np.arange(0, steps, horizon)
     surplus = len(starts) * horizon - steps
-    actions = np.concatenate([trajectory.actions, np.zeros((surplus, trajectory.actions.shape[1]))]).reshape(len(starts), horizon, -1)
+    actions = np.concatenate([trajectory.actions, np.zeros((surplus, trajectory.actions.shape[1]))]).reshape(
+        len(starts), horizon, -1
+    )
     with jax.enable_x64(True):
         world = imagine(program, "jax", np.float64)
         ahead = jax.jit(jax.vmap(lambda start, acted: world.ahead(world.read(start), acted)))
@@ -133,7 +135,9 @@ def open_filmed(name: str) -> Filmed:
             world.reset(0)
             picture = np.asarray(world.render())
     except Exception as error:  # a missing package or library, each in its own way
-        raise NoPictures(f"{world.name} is not filmed: {str(error).strip().rstrip('.') or type(error).__name__}.") from None
+        raise NoPictures(
+            f"{world.name} is not filmed: {str(error).strip().rstrip('.') or type(error).__name__}."
+        ) from None
     if picture.ndim != 3 or picture.shape[2] != 3:
         raise NoPictures(f"{world.name} is not filmed: its render() gives no picture of three colours.")
     return Filmed(world)
@@ -149,7 +153,9 @@ def film_world(path: Path, name: str, program: Program, seed: int, progress: Cal
         search = compiled_search(planner, filmed.action_space, thought)
         episode = Controller(filmed, thought, planner, search, seed).episode(seed, MOST_STEPS)
     else:
-        actions = excitation(filmed.action_space, "held", min(filmed.time_limit or MOST_STEPS, MOST_STEPS), np.random.default_rng(seed))
+        actions = excitation(
+            filmed.action_space, "held", min(filmed.time_limit or MOST_STEPS, MOST_STEPS), np.random.default_rng(seed)
+        )
         episode = record(filmed, filmed.reset(seed), replay(actions))
     earned = None if episode.rewards is None else float(episode.rewards.sum())
     caption = filmed.name if earned is None else f"{filmed.name}: return {earned:.4g}"
@@ -180,7 +186,9 @@ def write_world_film(
     return write_film(path, np.stack(pictures))
 
 
-def _panels(true: Float[np.ndarray, "T O"], ahead: Float[np.ndarray, "T O"], names: Sequence[str]) -> list[tuple[str, Any, Any]]:
+def _panels(
+    true: Float[np.ndarray, "T O"], ahead: Float[np.ndarray, "T O"], names: Sequence[str]
+) -> list[tuple[str, Any, Any]]:
     """Name, true and imagined points in the strip of each field that moves most in its own units."""
     moving = np.flatnonzero(np.ptp(true, axis=0) > 0)[:MOST_FIELDS]
     panels = []
@@ -212,7 +220,9 @@ def _frame(picture: Frame, panels: Sequence[tuple[str, Any, Any]], step: int, ca
             if len(line) > 1:
                 draw.line(line, fill=color, width=wide)
     draw.text((8, HEIGHT_PX + 2), caption, fill=INK)
-    draw.text((8, HEIGHT_PX + 16), f"thick: true; thin: imagined by the program, anew every {RESYNC_EVERY} steps", fill=INK)
+    draw.text(
+        (8, HEIGHT_PX + 16), f"thick: true; thin: imagined by the program, anew every {RESYNC_EVERY} steps", fill=INK
+    )
     return np.asarray(canvas)
 
 
@@ -240,7 +250,9 @@ def write_films(folder: Path, config: EvalConfig, count: int, first: Collection[
         made = attempt(task, world)
         imagined = [] if config.program is None else imagined_states(config.program, made.plans)
         frames = film(world, task, made, imagined, ways, config.planner.title)
-        name = f"{config.domain.name}-{config.method}-{config.observe}-{config.score}-{config.seed}-task{task.number:02d}"
+        name = (
+            f"{config.domain.name}-{config.method}-{config.observe}-{config.score}-{config.seed}-task{task.number:02d}"
+        )
         yield from (write_film(folder / f"{name}{suffix}", frames) for suffix in (".mp4", ".gif"))
 
 
@@ -248,11 +260,20 @@ def imagined_states(program: Program, plans: Sequence[PlanMade]) -> list[Float[n
     """For each plan the states it was made from and was to lead through."""
     dynamics = program.bind("jax")
     run = jax.jit(lambda state, actions: rollout(dynamics, state, actions))
-    states = [np.asarray(run(jnp.asarray(plan.state, jnp.float32), jnp.asarray(plan.actions, jnp.float32))) for plan in plans]
+    states = [
+        np.asarray(run(jnp.asarray(plan.state, jnp.float32), jnp.asarray(plan.actions, jnp.float32))) for plan in plans
+    ]
     return [np.concatenate([plan.state[None], ahead]) for plan, ahead in zip(plans, states, strict=True)]
 
 
-def film(world: Simulator, task: Task, attempt: Attempt, imagined: Sequence[Float[np.ndarray, "H+1 S"]], ways: Ways, title: str) -> Frames:
+def film(
+    world: Simulator,
+    task: Task,
+    attempt: Attempt,
+    imagined: Sequence[Float[np.ndarray, "H+1 S"]],
+    ways: Ways,
+    title: str,
+) -> Frames:
     """The frames of an attempt, which is repeated in `world` to draw it."""
     world.set_engine_state(task.goal_engine_state)
     goal = world.render()
@@ -273,7 +294,11 @@ def film(world: Simulator, task: Task, attempt: Attempt, imagined: Sequence[Floa
 
 
 def _draw(
-    canvas: np.ndarray, ways: Mapping[str, Float[np.ndarray, "T 2"]], color: tuple[int, int, int], width: int, dots: bool = False
+    canvas: np.ndarray,
+    ways: Mapping[str, Float[np.ndarray, "T 2"]],
+    color: tuple[int, int, int],
+    width: int,
+    dots: bool = False,
 ) -> None:
     for way in ways.values():
         points = np.round(((way[np.isfinite(way).all(axis=1)] + 0.5) * SCALE - 0.5) * 2**SUBPIXEL_BITS).astype(np.int32)
@@ -282,7 +307,9 @@ def _draw(
             cv2.circle(canvas, (int(x), int(y)), 2 << SUBPIXEL_BITS, color, -1, cv2.LINE_AA, SUBPIXEL_BITS)
 
 
-def _captioned(canvas: UInt8[np.ndarray, "h w 3"], said: str, title: str, with_imagined: bool) -> UInt8[np.ndarray, "H w 3"]:
+def _captioned(
+    canvas: UInt8[np.ndarray, "h w 3"], said: str, title: str, with_imagined: bool
+) -> UInt8[np.ndarray, "H w 3"]:
     """The picture with a line below it: what the colours mean, who planned, and how far it is."""
     line = np.full((CAPTION_PX, canvas.shape[1], 3), 255, np.uint8)
     words = [
@@ -304,9 +331,13 @@ def write_film(path: Path, frames: Frames) -> Path:
     if path.suffix == ".mp4":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # JAX warns of forks; this one becomes ffmpeg at once
-            content = imageio.v3.imwrite("<bytes>", frames, extension=".mp4", plugin="FFMPEG", fps=FRAMES_PER_SECOND, codec="libx264")
+            content = imageio.v3.imwrite(
+                "<bytes>", frames, extension=".mp4", plugin="FFMPEG", fps=FRAMES_PER_SECOND, codec="libx264"
+            )
     else:
-        content = imageio.v3.imwrite("<bytes>", frames, extension=".gif", plugin="pillow", duration=1000 // FRAMES_PER_SECOND, loop=0)
+        content = imageio.v3.imwrite(
+            "<bytes>", frames, extension=".gif", plugin="pillow", duration=1000 // FRAMES_PER_SECOND, loop=0
+        )
     with writing(path) as aside:
         aside.write_bytes(content or b"")
     return path

@@ -57,7 +57,9 @@ class OffscreenCamera:
     def picture(self, data: mujoco.MjData) -> UInt8[np.ndarray, "size size 3"]:
         """What the camera sees; positions must be up to date."""
         self._gl.make_current()
-        mujoco.mjv_updateScene(self._model, data, self._options, None, self._camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene)
+        mujoco.mjv_updateScene(
+            self._model, data, self._options, None, self._camera, mujoco.mjtCatBit.mjCAT_ALL, self._scene
+        )
         mujoco.mjr_render(self._frame, self._scene, self._target)
         image = np.empty((self._frame.height, self._frame.width, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(image, None, self._frame, self._target)
@@ -68,7 +70,9 @@ def _gl_context(size_px: int):
     try:
         return mujoco.GLContext(size_px, size_px)
     except Exception as error:  # each OpenGL library fails in its own way
-        raise MissingGraphics(f"Pictures need an OpenGL library, and none works on this machine: run `{INSTALL}`.") from error
+        raise MissingGraphics(
+            f"Pictures need an OpenGL library, and none works on this machine: run `{INSTALL}`."
+        ) from error
 
 
 def _free(gl, target: mujoco.MjrContext) -> None:

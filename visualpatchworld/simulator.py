@@ -68,7 +68,9 @@ def _checked(field: dataclasses.Field, kind: Any, value: Any) -> Any:
     above = -np.inf if low is None else low
     below = np.inf if high is None else high
     if not (above <= number <= below and abs(number) < LARGEST_CONSTANT):
-        raise BadConstant(f"'{field.name}' must lie between {above:g} and {below:g} {field.metadata['unit']}, not '{value}'.")
+        raise BadConstant(
+            f"'{field.name}' must lie between {above:g} and {below:g} {field.metadata['unit']}, not '{value}'."
+        )
     return number
 
 
@@ -134,7 +136,9 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
         """The world as a picture."""
         raise BadPicture(f"{type(self).__name__} has no pictures: its simulator has no `draw`.")
 
-    def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
+    def rollout(
+        self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]
+    ) -> Float[np.ndarray, "K H S"]:
         """States after each action of K sequences that all begin in one engine state;
         by default one after the other, in this process.
         """
@@ -155,7 +159,9 @@ class Simulator(gym.Env[np.ndarray, np.ndarray]):
         """Whether the world can be drawn."""
         return type(self).draw is not Simulator.draw
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Start anew: at random, at a chosen `options["state"]` (S), or exactly at `options["engine_state"]` (E)."""
         super().reset(seed=seed)
         options = options or {}

@@ -73,7 +73,9 @@ class GoalCost:
         return (sum((metric(states, goal) / radius) ** 2 for metric, radius in self.terms) ** 0.5).min(-1)
 
 
-def goal_terms(radii: Mapping[str, float], error_metrics: Mapping[str, ErrorMetric]) -> tuple[tuple[ErrorMetric, float], ...]:
+def goal_terms(
+    radii: Mapping[str, float], error_metrics: Mapping[str, ErrorMetric]
+) -> tuple[tuple[ErrorMetric, float], ...]:
     """The error metrics that a goal names, each with its success radius."""
     for name, radius in radii.items():
         if name not in error_metrics:

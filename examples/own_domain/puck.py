@@ -1,6 +1,8 @@
-"""A world of one's own in one file: a puck that MuJoCo moves. No law of it is written here; the engine has them, and induction finds them.
+"""A world of one's own in one file: a puck that MuJoCo moves. No law
+of it is written here; the engine has them, and induction finds them.
 
-`python examples/own_domain/puck.py` recovers its program and plans in it; `VPW_DOMAINS=examples/own_domain/puck.py vpw run puck` does, too.
+`python examples/own_domain/puck.py` recovers its program and plans in it; `VPW_DOMAINS=examples/own_domain/puck.py vpw
+run puck` does, too.
 """
 
 # pyright: reportAttributeAccessIssue=false

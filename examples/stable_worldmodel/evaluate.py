@@ -1,7 +1,8 @@
 """A PushT program inside stable-worldmodel's own evaluation: as a policy, or as the cost of one of its solvers.
 
 Needs an environment of its own:
-    pip install visualpatchworld stable-worldmodel pygame pymunk shapely opencv-python-headless h5py hdf5plugin 'imageio[ffmpeg]'
+    pip install visualpatchworld stable-worldmodel pygame pymunk shapely opencv-python-headless h5py hdf5plugin
+    'imageio[ffmpeg]'
 Run: python evaluate.py --program world_model.py --traces pusht.h5 --by policy
 """
 
@@ -84,7 +85,13 @@ def main() -> None:
             {"method": "_set_goal_state", "args": {"goal_state": {"value": "goal_state"}}},
         ],
     )
-    told = {"by": asked.by, "program": program.hash, "traces": asked.traces.name, "n": asked.episodes, "offset": asked.offset}
+    told = {
+        "by": asked.by,
+        "program": program.hash,
+        "traces": asked.traces.name,
+        "n": asked.episodes,
+        "offset": asked.offset,
+    }
     told |= {"seed": asked.seed, "success": found["success_rate"], "seconds": round(time.perf_counter() - began, 1)}
     print(json.dumps(told | {"plans": policy.plans_made} if isinstance(policy, ProgramPolicy) else told))
 

@@ -98,7 +98,9 @@ def train(program: vpw.Program, starts: np.ndarray, space: gym.Space, steps: int
 
 
 def returns(env: gym.Env, agent: PPO | None, starts: np.ndarray) -> np.ndarray:
-    """What whole episodes earn from these starts, which the true world's own seeds give; without an agent, actions are random."""
+    """What whole episodes earn from these starts, which the true
+    world's own seeds give; without an agent, actions are random.
+    """
     begin = isinstance(env, ProgramEnv)
     earned = np.zeros(len(starts))
     env.action_space.seed(0)
@@ -130,7 +132,11 @@ if __name__ == "__main__":
     agent.enable_training_mode(False)
     imagined = vpw.as_env(found.program, starts=starts, action_space=true.action_space, time_limit=TIME_LIMIT)
     tests = np.stack([true.reset(seed=FIRST_SEED + i)[0] for i in range(20)])
-    for place, env, policy in (("program", imagined, agent), ("true world", true, agent), ("true world, random actions", true, None)):
+    for place, env, policy in (
+        ("program", imagined, agent),
+        ("true world", true, agent),
+        ("true world, random actions", true, None),
+    ):
         earned = returns(env, policy, tests)
         print(f"return in the {place}: {earned.mean():.1f} +- {earned.std():.1f}")
     print(f"{COPIES * steps:,} steps in the program in {seconds:.0f} s")

@@ -64,7 +64,9 @@ def test_an_environment_is_explained(induced: Path):
 def test_a_log_is_explained_and_its_program_rolls_out_along_it(vpw: Vpw, log: Path, tmp_path: Path):
     told = told_by(vpw, "induce", str(log), "--out", str(tmp_path))
     assert told["verdict"] == "explained" and told["env_steps"] == 0
-    errors = told_by(vpw, "rollout", str(tmp_path / "world_model.py"), "--traces", str(log), "--horizon", "25")["normalised_error"]
+    errors = told_by(vpw, "rollout", str(tmp_path / "world_model.py"), "--traces", str(log), "--horizon", "25")[
+        "normalised_error"
+    ]
     assert errors["25"]["median"] < 1e-3
 
 
@@ -85,7 +87,19 @@ def test_what_is_no_world_is_told_in_a_sentence(vpw: Vpw, world: str, tmp_path: 
 
 def test_a_reward_is_planned_for_and_filmed_where_there_are_pictures(vpw: Vpw, induced: Path, tmp_path: Path):
     program = str(induced / "world_model.py")
-    told = told_by(vpw, "plan", PENDULUM, "--program", program, "--task", "reward", "--episodes", "1", "--video", str(tmp_path / "films"))
+    told = told_by(
+        vpw,
+        "plan",
+        PENDULUM,
+        "--program",
+        program,
+        "--task",
+        "reward",
+        "--episodes",
+        "1",
+        "--video",
+        str(tmp_path / "films"),
+    )
     assert Path(told["film"]).is_file() if "film" in told else "is not filmed" in told["not_filmed"]
     assert told["return_mean"] > told["random_return"]
     assert {"return_std", "n", "zero_return", "planner", "seconds_per_step_median", "env_steps"} <= set(told)

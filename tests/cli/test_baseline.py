@@ -18,7 +18,9 @@ def arguments(toy_file: Path, out: Path, *more: object) -> list[object]:
 @pytest.mark.parametrize("method", ["patchworld", "gif-mcts"])
 def test_a_run_is_recorded_and_replays_byte_for_byte(method: str, vpw: Vpw, toy_file: Path, tmp_path: Path):
     with scripted([CHATTER, BROKEN, STAYS, NO_DRAG, RIGHT]) as server:
-        told = json.loads(vpw("baseline", method, *arguments(toy_file, tmp_path / "live", "--endpoint", server.url, "--calls", 12)))
+        told = json.loads(
+            vpw("baseline", method, *arguments(toy_file, tmp_path / "live", "--endpoint", server.url, "--calls", 12))
+        )
     assert told["score"] == 1.0
     search = json.loads((tmp_path / "live" / "search.json").read_text())
     assert len(search["candidates"]) == search["calls"] == told["calls"]
@@ -47,10 +49,14 @@ def test_every_candidate_is_shown_with_its_parent_and_its_score(vpw: Vpw, toy_fi
 def test_an_interrupted_run_goes_on_from_its_recording(vpw: Vpw, toy_file: Path, tmp_path: Path):
     out = tmp_path / "run"
     with scripted([STAYS, 401]) as server:
-        assert "HTTP 401" in vpw.refused("baseline", "worldcoder", *arguments(toy_file, out, "--endpoint", server.url, "--calls", 3))
+        assert "HTTP 401" in vpw.refused(
+            "baseline", "worldcoder", *arguments(toy_file, out, "--endpoint", server.url, "--calls", 3)
+        )
     assert not (out / "search.json").exists()
     with scripted([RIGHT]) as server:
-        told = json.loads(vpw("baseline", "worldcoder", *arguments(toy_file, out, "--endpoint", server.url, "--calls", 3)))
+        told = json.loads(
+            vpw("baseline", "worldcoder", *arguments(toy_file, out, "--endpoint", server.url, "--calls", 3))
+        )
         assert len(server.asked) == 1
     assert (told["calls"], told["score"]) == (2, 1.0)
 

@@ -46,7 +46,19 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_baselines_from_a_model_s_answers_to_the_table_and_again(vpw: Vpw, out: Path):
-    arguments = ("bench", "baselines", "--out", out, "--domain", "slider", "--method", "worldcoder", "--method", "cwm-game", "--json")
+    arguments = (
+        "bench",
+        "baselines",
+        "--out",
+        out,
+        "--domain",
+        "slider",
+        "--method",
+        "worldcoder",
+        "--method",
+        "cwm-game",
+        "--json",
+    )
     with scripted([CHATTER, CHATTER, RIGHT]) as server:
         told = json.loads(vpw(*arguments, "--endpoint", server.url, "--model", "small", "--calls", 2))
         assert len(server.asked) == 3
@@ -103,10 +115,14 @@ def test_what_fails_is_told_and_the_rest_is_done(vpw: Vpw, out: Path):
         folder.mkdir(parents=True)
         record = {"model": "small", "budget": {"calls": 1, "tokens": None}, "chosen": chosen, "candidates": []}
         (folder / "search.json").write_text(json.dumps(record))
-    code, shown, said = vpw.run("bench", "baselines", "--out", out, "--domain", "slider", "--method", "cwm-game", "--method", "worldcoder")
+    code, shown, said = vpw.run(
+        "bench", "baselines", "--out", out, "--domain", "slider", "--method", "cwm-game", "--method", "worldcoder"
+    )
     assert code == 2
     assert "worldcoder" in shown and "0* [0, 56]" in shown and "cwm-game: oracle" in shown
-    assert said.startswith("1 of the suite's jobs failed, the others are done; the first: 'slider cwm-game: oracle + induced, seed 42'")
+    assert said.startswith(
+        "1 of the suite's jobs failed, the others are done; the first: 'slider cwm-game: oracle + induced, seed 42'"
+    )
     assert "is no record of a search" in said
 
 

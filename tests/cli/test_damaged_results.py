@@ -18,7 +18,9 @@ def damage(folder: Path, pattern: str = "*.jsonl") -> Path:
     return path
 
 
-@pytest.mark.parametrize("arguments", [("table", "main"), ("figure", "success"), ("report", "--paper")], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "arguments", [("table", "main"), ("figure", "success"), ("report", "--paper")], ids=lambda words: words[0]
+)
 def test_tables_figures_and_the_paper_tell_the_line(arguments: tuple[str, ...], vpw: Vpw):
     add(Path("results"), [True, False, True])
     add_floors(Path("results"), [False] * 3, [False] * 3)

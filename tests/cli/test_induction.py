@@ -36,8 +36,12 @@ def test_induce_writes_the_program_and_how_it_came_about(vpw: Vpw, induced: dict
 
 
 def test_a_varied_world_gives_a_varied_program(vpw: Vpw, induced: dict, tmp_path: Path):
-    varied = json.loads(vpw("induce", "slider", "--episodes", 10, "--vary", "drag=1.4", "--out", tmp_path / "other", "--json"))
-    assert varied["constants"]["PUCK_DRAG"]["value"] == pytest.approx(2 * induced["constants"]["PUCK_DRAG"]["value"], rel=1e-3)
+    varied = json.loads(
+        vpw("induce", "slider", "--episodes", 10, "--vary", "drag=1.4", "--out", tmp_path / "other", "--json")
+    )
+    assert varied["constants"]["PUCK_DRAG"]["value"] == pytest.approx(
+        2 * induced["constants"]["PUCK_DRAG"]["value"], rel=1e-3
+    )
 
 
 def test_rollout_measures_emitted_and_edited_programs(vpw: Vpw, induced: dict, toy_file: Path, tmp_path: Path):
@@ -52,7 +56,9 @@ def test_rollout_measures_emitted_and_edited_programs(vpw: Vpw, induced: dict, t
 
 
 def test_a_named_sketch_is_fitted_without_probes(vpw: Vpw, tmp_path: Path):
-    result = json.loads(vpw("induce", "slider", "--episodes", 5, "--sketch", "push+free", "--out", tmp_path / "run", "--json"))
+    result = json.loads(
+        vpw("induce", "slider", "--episodes", 5, "--sketch", "push+free", "--out", tmp_path / "run", "--json")
+    )
     assert result["sketch"] == "push+free"
     assert result["candidates"] == []
 

@@ -36,7 +36,19 @@ def test_plan_tells_success_with_what_is_needed_to_judge_it(vpw: Vpw, program: P
 
 
 def test_a_horizon_in_place_of_the_frozen_planner_s_makes_a_cell_of_its_own(vpw: Vpw, program: Path, toy_file: Path):
-    arguments = ("plan", "slider", "--program", program, "--traces", toy_file, "--episodes", 2, "--offset", 10, "--json")
+    arguments = (
+        "plan",
+        "slider",
+        "--program",
+        program,
+        "--traces",
+        toy_file,
+        "--episodes",
+        2,
+        "--offset",
+        10,
+        "--json",
+    )
     frozen, shorter = json.loads(vpw(*arguments)), json.loads(vpw(*arguments, "--horizon", 2))
     assert "5 steps ahead, 5 executed" in frozen["planner"] and "2 steps ahead, 2 executed" in shorter["planner"]
     assert len(list(Path(frozen["results"]).glob("*vpw*.jsonl"))) == 2
@@ -57,10 +69,16 @@ def test_the_commands_of_a_suite_run(vpw: Vpw, program: Path, toy_file: Path, tm
             "plan slider --program {program} --score inducd",
             "No way to score 'inducd'. Found: hybrid, induced, simulator, sparing. Did you mean",
         ),
-        ("plan slider --program {program} --metric at_gaol", "No metric 'at_gaol'. Found: at_goal. Did you mean 'at_goal'?"),
+        (
+            "plan slider --program {program} --metric at_gaol",
+            "No metric 'at_gaol'. Found: at_goal. Did you mean 'at_goal'?",
+        ),
         ("plan slider --program nowhere.py", "Cannot read the program"),
         ("plan slider --program {program} --traces nowhere.h5", "There is no file 'nowhere.h5'"),
-        ("plan slider --program {program} --traces {file} --episodes 500", "tasks with a goal 25 steps ahead, not 500; ask for fewer"),
+        (
+            "plan slider --program {program} --traces {file} --episodes 500",
+            "tasks with a goal 25 steps ahead, not 500; ask for fewer",
+        ),
         ("plan slider --program {program} --traces {file} --offset 900", "hold 0 tasks with a goal 900 steps ahead"),
         ("plan slider --program {program} --results /dev/null/x", "Could not make the folder"),
         ("plan slidr --program {program}", "No world 'slidr'"),
@@ -87,7 +105,18 @@ def step(state, action):
 """
     program = tmp_path / "written.py"
     program.write_text(text)
-    arguments = ("plan", "slider", "--program", program, "--sandbox", "--episodes", 3, "--results", tmp_path / "results", "--json")
+    arguments = (
+        "plan",
+        "slider",
+        "--program",
+        program,
+        "--sandbox",
+        "--episodes",
+        3,
+        "--results",
+        tmp_path / "results",
+        "--json",
+    )
     assert json.loads(vpw(*arguments))["n"] == 3
     trace = tmp_path / "trace.txt"
     program.write_text(f"open({str(trace)!r}, 'w').write('here')\n{text}")
@@ -111,7 +140,12 @@ def step(state, action):
 def searched(folder: Path, chosen: int | None) -> Path:
     """Where the program of a search would be, with the record of that search beside it."""
     folder.mkdir()
-    record = {"model": "small", "budget": {"calls": 8, "tokens": None}, "chosen": chosen, "candidates": [{"program": WRITTEN}]}
+    record = {
+        "model": "small",
+        "budget": {"calls": 8, "tokens": None},
+        "chosen": chosen,
+        "candidates": [{"program": WRITTEN}],
+    }
     (folder / "search.json").write_text(json.dumps(record))
     return folder / "world_model.py"
 
@@ -123,7 +157,20 @@ def kept(results: str, method: str) -> list[dict]:
 
 def test_who_wrote_a_program_travels_into_its_cell(vpw: Vpw, toy_file: Path, tmp_path: Path):
     program = searched(tmp_path / "search", chosen=0)
-    arguments = ("plan", "slider", "--program", program, "--sandbox", "--method", "rival", "--traces", toy_file, "--episodes", 2, "--json")
+    arguments = (
+        "plan",
+        "slider",
+        "--program",
+        program,
+        "--sandbox",
+        "--method",
+        "rival",
+        "--traces",
+        toy_file,
+        "--episodes",
+        2,
+        "--json",
+    )
     program.write_text(WRITTEN)
     told = json.loads(vpw(*arguments))
     assert told["written_by"] == "small, 8 calls"
@@ -175,7 +222,9 @@ def test_what_the_sandbox_stopped_is_told_apart_from_plans_that_fail(
     }
     program.write_text(WRITTEN.replace("return state", "while action[0] != 0: pass\n    return state"))
     said = vpw(*arguments)
-    assert "stopped in the sandbox" in said and "3 times for time, 0 times otherwise" in said and "not tried again" in said
+    assert (
+        "stopped in the sandbox" in said and "3 times for time, 0 times otherwise" in said and "not tried again" in said
+    )
 
 
 def test_a_machine_without_a_filter_is_refused_unless_someone_insists(

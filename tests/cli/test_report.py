@@ -33,7 +33,10 @@ def test_the_page_of_the_paper_from_where_results_are(vpw: Vpw, tmp_path: Path):
     add(tmp_path / "results", share(40, 50))
     assert json.loads(vpw("report", "--paper", "--json"))["report"] == "report.html"
     assert "80 <small>" in Path("report.html").read_text()
-    assert json.loads(vpw("report", "--paper", "--results", "runs/bench", "--out", "b.html", "--json"))["report"] == "b.html"
+    assert (
+        json.loads(vpw("report", "--paper", "--results", "runs/bench", "--out", "b.html", "--json"))["report"]
+        == "b.html"
+    )
     assert "94 <small>" in Path("b.html").read_text()
 
 
@@ -68,7 +71,11 @@ def part(made: Path, name: str) -> Path:
         (made / "films").mkdir()
         cell = next((made / "results").glob("*vpw*.jsonl")).read_text().splitlines()[0]
         known = json.loads(cell)["cell"]
-        film = made / "films" / f"{known['domain']}-{known['method']}-{known['observe']}-{known['score']}-{known['seed']}-task0.mp4"
+        film = (
+            made
+            / "films"
+            / f"{known['domain']}-{known['method']}-{known['observe']}-{known['score']}-{known['seed']}-task0.mp4"
+        )
         film.write_bytes(b"a film")
         return film
     return next(made.glob(name))
@@ -115,7 +122,9 @@ def test_a_folder_that_leads_out_is_not_followed(vpw: Vpw, made: Path, tmp_path:
 
 def test_a_program_of_many_megabytes_is_not_read(vpw: Vpw, made: Path):
     (made / "world_model.py").write_text("#" * 30_000_000)
-    assert "world_model.py is not read: it has 30.0 MB" in " ".join(json.loads(vpw("report", "made", "--json"))["missing"])
+    assert "world_model.py is not read: it has 30.0 MB" in " ".join(
+        json.loads(vpw("report", "made", "--json"))["missing"]
+    )
 
 
 def test_a_link_in_the_way_of_the_page_is_not_written_through(vpw: Vpw, made: Path, tmp_path: Path):

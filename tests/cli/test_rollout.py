@@ -32,12 +32,16 @@ def test_the_sandbox_measures_the_same_errors(vpw: Vpw, program: Path, toy_file:
 def test_a_program_in_the_sandbox_never_runs_here(vpw: Vpw, program: Path, toy_file: Path, tmp_path: Path):
     trace = tmp_path / "trace.txt"
     program.write_text(f"open({str(trace)!r}, 'w').write('here')\n{RIGHT.text}")
-    assert "may not use 'open'" in vpw.refused("rollout", program, "--domain", "slider", "--traces", toy_file, "--sandbox")
+    assert "may not use 'open'" in vpw.refused(
+        "rollout", program, "--domain", "slider", "--traces", toy_file, "--sandbox"
+    )
     assert not trace.exists()
 
 
 def test_a_program_that_fails_in_the_sandbox_is_infinitely_far_off(vpw: Vpw, program: Path, toy_file: Path):
-    program.write_text(STATE + "def step(state, action):\n    return State(1.0 if state.puck_x == 0.5 else 1.0 / 0.0, 0.0)\n")
+    program.write_text(
+        STATE + "def step(state, action):\n    return State(1.0 if state.puck_x == 0.5 else 1.0 / 0.0, 0.0)\n"
+    )
     said = vpw("rollout", program, "--domain", "slider", "--traces", toy_file, "--horizon", 8, "--sandbox")
     assert "inf" in said and "stopped" not in said
 

@@ -1,4 +1,6 @@
-"""`vpw run` on the toy domain: from nothing to a plan, kept where it belongs to the same settings, made anew where it does not."""
+"""`vpw run` on the toy domain: from nothing to a plan, kept where
+it belongs to the same settings, made anew where it does not.
+"""
 
 import json
 import shutil
@@ -45,7 +47,16 @@ def test_everything_is_made_and_then_kept(vpw: Vpw, first: dict):
     told = vpw(*SETTINGS)
     kept = {name for name, time in times().items() if before[name] == time}
     assert {"episodes.h5", "world_model.py", "induction.json", "timings.json"} <= kept
-    shown = ("chosen", "refuted by", "world_model.py", "100.0 %", "95 % interval", "floor, zero actions", "made/films", "made/report.html")
+    shown = (
+        "chosen",
+        "refuted by",
+        "world_model.py",
+        "100.0 %",
+        "95 % interval",
+        "floor, zero actions",
+        "made/films",
+        "made/report.html",
+    )
     for needed in shown:
         assert needed in told
     assert max(map(len, told.splitlines())) <= 80

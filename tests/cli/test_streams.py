@@ -90,7 +90,9 @@ def test_a_mistake_of_our_own_is_one_line_that_asks_to_be_reported(vpw: Vpw, mon
     ("text", "said"),
     [("import nothing_of_that_name", "ModuleNotFoundError"), ("x = 1", "defines no DOMAIN"), ("x = (", "SyntaxError")],
 )
-def test_a_domain_that_does_not_load_is_told(text: str, said: str, vpw: Vpw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_domain_that_does_not_load_is_told(
+    text: str, said: str, vpw: Vpw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     folder = tmp_path / "mine" / "unfinished"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(text)

@@ -16,7 +16,9 @@ def runs(tmp_path: Path) -> Path:
 
 def test_a_table_from_where_bench_leaves_results(vpw: Vpw, runs: Path):
     assert "Oracle+Induced" in vpw("table", "main")
-    assert vpw("table", "main", "--results", runs / "results", "--json") == vpw("table", "main", "--results", runs, "--format", "json")
+    assert vpw("table", "main", "--results", runs / "results", "--json") == vpw(
+        "table", "main", "--results", runs, "--format", "json"
+    )
 
 
 def test_a_table_into_a_file(vpw: Vpw, runs: Path):

@@ -34,7 +34,21 @@ def test_domains_tells_what_there_is(vpw: Vpw):
 
 def test_collect_export_scene(vpw: Vpw):
     collected = json.loads(
-        vpw("collect", "slider", "--episodes", 3, "--out", "a.h5", "--seed", 5, "--vary", "drag=0", "--vary", "push=2", "--json")
+        vpw(
+            "collect",
+            "slider",
+            "--episodes",
+            3,
+            "--out",
+            "a.h5",
+            "--seed",
+            5,
+            "--vary",
+            "drag=0",
+            "--vary",
+            "push=2",
+            "--json",
+        )
     )
     assert (collected["rows"], collected["seed"], collected["constants"]["push"]) == (93, 5, 2.0)
     exported = json.loads(vpw("export", "a.h5", "--domain", "slider", "--view", "oracle", "--out", "a.jsonl", "--json"))
@@ -116,7 +130,9 @@ def test_collecting_repeats_under_its_seed_and_keeps_pictures_when_asked(vpw: Vp
         ("--dream", "No such option: --dream"),
     ],
 )
-def test_bad_input_gets_one_sentence_and_leaves_no_file(vpw: Vpw, toy_file: Path, tmp_path: Path, arguments: str, message: str):
+def test_bad_input_gets_one_sentence_and_leaves_no_file(
+    vpw: Vpw, toy_file: Path, tmp_path: Path, arguments: str, message: str
+):
     toy_file.rename("good.h5")
     Path("text.h5").write_text("not a trace")
     with h5py.File("good.h5") as whole, h5py.File("bare.h5", "w") as bare:
@@ -157,7 +173,9 @@ def test_ctrl_c_in_the_middle_of_a_write(tmp_path: Path):
     # Where tests run in the background, an interrupt is ignored, and a child would inherit that.
     interruptible = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     command = [sys.executable, "-c", COMMAND, *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible
+    )
     while not any(path.stat().st_size > 10_000 for path in tmp_path.iterdir()):
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)

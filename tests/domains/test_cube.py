@@ -30,7 +30,9 @@ def run(vary: Mapping[str, object], start: np.ndarray, action: np.ndarray, steps
 def nudged(engine_state: np.ndarray) -> np.ndarray:
     """A state as another processor may round it, and more: tests that hold from here on hold on any."""
     known = 41  # positions and velocities; what the engine remembers beside them may be unknown, and is then zero
-    return np.concatenate([engine_state[:known] + np.random.default_rng(0).normal(0, 1e-12, known), engine_state[known:]])
+    return np.concatenate(
+        [engine_state[:known] + np.random.default_rng(0).normal(0, 1e-12, known), engine_state[known:]]
+    )
 
 
 def off_m(episode: Episode, steps: int, part: slice) -> np.ndarray:
@@ -58,7 +60,8 @@ def test_episodes_replay_upstream_until_the_block_slips(reference: Path, index: 
         assert off_m(episode, first_slip(episode), part).max() < tolerance_m
 
 
-@pytest.mark.parametrize("index", [13, 17])  # in both the block slips and falls, which amplifies any difference over many steps
+# In both the block slips and falls, which amplifies any difference over many steps.
+@pytest.mark.parametrize("index", [13, 17])
 def test_every_step_replays_upstream_from_its_own_start(reference: Path, index: int):
     episode = read_traces(reference / "cube.h5", CUBE).episodes[index]
     simulator = CUBE.make()
@@ -152,12 +155,16 @@ def test_a_free_block_never_moves():
 
 def test_a_direct_effector_is_at_its_target_and_a_servo_lags():
     target = np.array([0.03, -0.02, 0.01])
-    direct, servo = (np.diff(run({"effector": kind}, APART, GO, 1)[:, EFFECTOR], axis=0)[0] for kind in ("direct", "servo"))
+    direct, servo = (
+        np.diff(run({"effector": kind}, APART, GO, 1)[:, EFFECTOR], axis=0)[0] for kind in ("direct", "servo")
+    )
     np.testing.assert_allclose(direct, target, atol=2e-4)
     assert np.linalg.norm(servo) < 0.6 * np.linalg.norm(target)
 
 
-@pytest.mark.parametrize(("name", "value", "field"), [("reach_scale", 0.1, 0), ("yaw_scale", 0.6, 3), ("gripper_scale", 2.0, 4)])
+@pytest.mark.parametrize(
+    ("name", "value", "field"), [("reach_scale", 0.1, 0), ("yaw_scale", 0.6, 3), ("gripper_scale", 2.0, 4)]
+)
 def test_scales_stretch_their_part_of_the_action(name: str, value: float, field: int):
     action = np.array([0.3, 0.0, 0.0, 0.3, 0.2])
     nominal, varied = (run(vary, APART, action, 2)[-1] - APART for vary in ({}, {name: value}))

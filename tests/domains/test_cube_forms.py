@@ -43,7 +43,9 @@ def worst_error(name: str, seen: np.ndarray, actions: np.ndarray) -> float:
     for action in actions:
         state = dynamics.step(state, action)
         foreseen.append(state[: len(seen[0])])
-    errors = {quantity: float(np.max(error(np.array(foreseen), seen[1:]))) for quantity, error in CUBE.error_metrics.items()}
+    errors = {
+        quantity: float(np.max(error(np.array(foreseen), seen[1:]))) for quantity, error in CUBE.error_metrics.items()
+    }
     return max(errors[quantity] / tolerance for quantity, tolerance in CUBE.probe_tolerances.items())
 
 

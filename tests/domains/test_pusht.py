@@ -13,7 +13,8 @@ from visualpatchworld.trace.episode import collect
 from visualpatchworld.trace.file import read_traces
 
 PUSHT = load_domain("pusht")
-BESIDE_STEM = np.array([215.0, 320.0, 256.0, 256.0, 0.0, 0.0, 0.0])  # the agent 26 px left of the stem of an upright T, at rest
+# The agent 26 px left of the stem of an upright T, at rest.
+BESIDE_STEM = np.array([215.0, 320.0, 256.0, 256.0, 0.0, 0.0, 0.0])
 RIGHT, STILL = np.array([0.4, 0.0]), np.zeros(2)
 
 
@@ -114,7 +115,9 @@ def test_direct_drive_arrives_and_rests():
 
 def test_pd_drive_follows_its_law():
     free = np.array([100.0, 100.0, 300.0, 300.0, 0.0, 30.0, 0.0])
-    state = run(PUSHT.make({"gain": 50.0, "damping": 5.0, "reach": 80.0, "substeps": 7}), free, np.array([0.5, 0.0]))[-1]
+    state = run(PUSHT.make({"gain": 50.0, "damping": 5.0, "reach": 80.0, "substeps": 7}), free, np.array([0.5, 0.0]))[
+        -1
+    ]
     x, v = 100.0, 30.0
     for _ in range(7):
         v += (50.0 * (140.0 - x) - 5.0 * v) * 0.01
@@ -130,7 +133,15 @@ def test_frozen_block_lets_agent_through():
 
 @pytest.mark.parametrize(
     "vary",
-    [{"agent_radius": 20}, {"block_scale": 25}, {"moment": 3.0}, {"gain": 60.0}, {"damping": 10.0}, {"reach": 80.0}, {"substeps": 8}],
+    [
+        {"agent_radius": 20},
+        {"block_scale": 25},
+        {"moment": 3.0},
+        {"gain": 60.0},
+        {"damping": 10.0},
+        {"reach": 80.0},
+        {"substeps": 8},
+    ],
     ids=str,
 )
 def test_constants_change_pushing(vary: dict):
@@ -166,7 +177,8 @@ def test_start_is_clear_of_contact():
 
 def test_success_needs_agent_block_and_angle():
     pose_match, goal = PUSHT.metrics["pose_match"], np.array([100.0, 100.0, 300.0, 300.0, 6.2, 0.0, 0.0])
-    assert pose_match(goal + np.array([10, 10, 10, 0, 0.2, 500, 0]), goal)  # the angle wraps, the velocity does not count
+    # The angle wraps, the velocity does not count.
+    assert pose_match(goal + np.array([10, 10, 10, 0, 0.2, 500, 0]), goal)
     assert not pose_match(goal + np.array([12, 12, 12, 0, 0, 0, 0]), goal)
     assert not pose_match(goal + np.array([0, 0, 0, 0, 0.4, 0, 0]), goal)
 

@@ -65,14 +65,18 @@ def test_rigid_smooth_contact_is_what_the_engine_does(domain: Domain, vary: dict
 
 
 def test_an_overlap_is_undone_even_while_the_agent_draws_back(domain: Domain):
-    """An agent that moves in jumps enters the block before that yields; what is left of it then shows when it goes back."""
+    """An agent that moves in jumps enters the block before that
+    yields; what is left of it then shows when it goes back.
+    """
     constants = domain.constants.varied({"drive": "direct"})
     assert isinstance(constants, PushTConstants)
     simulator = domain.simulator(constants)
     first, _ = simulator.reset(options={"state": np.array([240.0, 210.0, 256.0, 256.0, 0.3, 0.0, 0.0])})
     actions = np.array([[0.02, 0.3]] * 3 + [[-0.02, -0.05]] * 3)
     seen = np.array([simulator.step(action)[0] for action in actions])
-    errors = block_errors(domain, "direct+pushed+quasi-static+smooth", constants, Windows(first[None], actions[None], seen[None]))
+    errors = block_errors(
+        domain, "direct+pushed+quasi-static+smooth", constants, Windows(first[None], actions[None], seen[None])
+    )
     assert np.linalg.norm(seen[-1, 2:4] - seen[2, 2:4]) > 0.1  # the block still moves while the agent goes back
     assert errors[0] < 1e-6
 
@@ -80,7 +84,10 @@ def test_an_overlap_is_undone_even_while_the_agent_draws_back(domain: Domain):
 def test_a_frozen_block_is_not_what_the_engine_does(domain: Domain):
     constants = domain.constants
     assert isinstance(constants, PushTConstants)
-    assert np.median(block_errors(domain, "PD+frozen+quasi-static+smooth", constants, windows(domain, constants, 10))) > 5.0
+    assert (
+        np.median(block_errors(domain, "PD+frozen+quasi-static+smooth", constants, windows(domain, constants, 10)))
+        > 5.0
+    )
 
 
 def test_rough_contact_is_what_the_engine_does_with_friction(domain: Domain):

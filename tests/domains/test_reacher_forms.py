@@ -1,4 +1,6 @@
-"""Reacher's laws against its simulator, with the constants that each kind of world really has, and what its probes show."""
+"""Reacher's laws against its simulator, with the constants that
+each kind of world really has, and what its probes show.
+"""
 
 # MuJoCo's names come from compiled modules, which pyright can not look into.
 # pyright: reportAttributeAccessIssue=false
@@ -102,23 +104,29 @@ def worst_errors(made: Program, windows: Windows, backend: Backend = "numpy") ->
 @pytest.mark.parametrize("vary", [{}, HEAVY, SLOW], ids=["nominal", "heavy", "slow"])
 @pytest.mark.parametrize("name", WORLDS)
 def test_true_form_follows_its_world(name: str, vary: dict[str, object]):
-    world = {**WORLDS[name], **({} if name == "cartesian+first+none" else vary)}  # unequal links can not fold onto the base
+    # Unequal links can not fold onto the base.
+    world = {**WORLDS[name], **({} if name == "cartesian+first+none" else vary)}
     assert worst_errors(program(name, world), probed(world, seed=1)).max() < REACHER.probe_tolerances["finger_m"]
 
 
 @pytest.mark.parametrize("vary", [{}, HEAVY, SLOW], ids=["nominal", "heavy", "slow"])
 @pytest.mark.parametrize(
-    ("world", "axis"), [("joint+second+wrist", "limits"), ("joint+second+wrist", "order"), ("joint+first+wrist", "limits")]
+    ("world", "axis"),
+    [("joint+second+wrist", "limits"), ("joint+second+wrist", "order"), ("joint+first+wrist", "limits")],
 )
 def test_each_axis_has_a_probe_that_refutes_its_other_value(world: str, axis: str, vary: dict[str, object]):
     other = {"limits": world.replace("wrist", "none"), "order": world.replace("second", "first")}[axis]
     everything = {**WORLDS[world], **vary}
     testing = [run.tests == axis for run in FAMILY.probes(np.random.default_rng(1))]
-    assert (worst_errors(program(other, everything), probed(everything, seed=1))[testing] > REACHER.probe_tolerances["finger_m"]).all()
+    assert (
+        worst_errors(program(other, everything), probed(everything, seed=1))[testing]
+        > REACHER.probe_tolerances["finger_m"]
+    ).all()
 
 
 @pytest.mark.parametrize(
-    ("true", "other"), [("joint+second+wrist", "cartesian+second+wrist"), ("cartesian+first+wrist", "joint+first+wrist")]
+    ("true", "other"),
+    [("joint+second+wrist", "cartesian+second+wrist"), ("cartesian+first+wrist", "joint+first+wrist")],
 )
 def test_space_shows_in_different_poses(true: str, other: str):
     assert (worst_errors(program(other, {}), probed(WORLDS[true], seed=1)) > REACHER.probe_tolerances["finger_m"]).all()
@@ -146,5 +154,7 @@ def test_constants_are_found_from_broad_priors(name: str):
     form, windows = FAMILY.named(name), probed({**WORLDS[name], "gear": 0.04, "link2": 0.1}, seed=4)
     truth = true_constants({**WORLDS[name], "gear": 0.04, "link2": 0.1})
     rng, constants = np.random.default_rng(4), form.constants
-    found = fit(unfitted(form), constants, windows, windows, REACHER.scene.state_space, rng, search_over(windows.horizon))
+    found = fit(
+        unfitted(form), constants, windows, windows, REACHER.scene.state_space, rng, search_over(windows.horizon)
+    )
     assert found.values == pytest.approx({key: truth[key] for key in constants}, rel=0.02)

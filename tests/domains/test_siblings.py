@@ -1,4 +1,6 @@
-"""Worlds that differ from the nominal ones in what they hold: their forms follow from the scene, and are what their engines do."""
+"""Worlds that differ from the nominal ones in what they hold: their
+forms follow from the scene, and are what their engines do.
+"""
 
 # MuJoCo's names come from compiled modules, which pyright can not look into.
 # pyright: reportAttributeAccessIssue=false
@@ -30,7 +32,9 @@ def sibling(name: str, **vary: object) -> Domain:
 
 
 def rolled_errors(domain: Domain, program: Program, quantity: str, tests: str | None = None) -> np.ndarray:
-    """The largest error of the program in each probe of its family (of those that ask for an axis), rolled out beside the engine."""
+    """The largest error of the program in each probe of its family
+    (of those that ask for an axis), rolled out beside the engine.
+    """
     dynamics, simulator, errors = program.bind("numpy"), domain.simulator(domain.constants), []
     for probe in (probe for probe in domain.family().probes(np.random.default_rng(1)) if tests in (None, probe.tests)):
         seen, _ = simulator.reset(options={"state": probe.start})
@@ -61,7 +65,11 @@ def true_arm(constants: ReacherConstants) -> dict[str, float | int]:
     apart = np.linalg.inv(np.tril(np.ones_like(full)))  # from angles against the world to angles between links
     shared = apart.T @ full @ apart / constants.gear
     links, hinges = ("UPPER_ARM", "FOREARM", "HAND"), ("SHOULDER", "ELBOW", "WRIST")
-    values: dict[str, float | int] = {"STEP_SECONDS": STEP_S, "SUBSTEPS": SUBSTEPS, "HINGE_DAMPING": constants.damping / constants.gear}
+    values: dict[str, float | int] = {
+        "STEP_SECONDS": STEP_S,
+        "SUBSTEPS": SUBSTEPS,
+        "HINGE_DAMPING": constants.damping / constants.gear,
+    }
     impedance, time_constant = 0.95, 2 * STEP_S / SUBSTEPS
     for i, (link, length) in enumerate(zip(links, lengths(constants), strict=True)):
         values |= {f"{link}_LENGTH": length, f"{link}_INERTIA": shared[i, i]}
@@ -76,7 +84,9 @@ def true_arm(constants: ReacherConstants) -> dict[str, float | int]:
     return {name: value if name == "SUBSTEPS" else float(value) for name, value in values.items()}
 
 
-@pytest.mark.parametrize("vary", [{}, {"link1": 0.08, "link2": 0.15, "link3": 0.06, "density": 2000.0}], ids=["nominal", "uneven"])
+@pytest.mark.parametrize(
+    "vary", [{}, {"link1": 0.08, "link2": 0.15, "link3": 0.06, "density": 2000.0}], ids=["nominal", "uneven"]
+)
 def test_a_chain_of_three_links_swings_as_the_engines_does(vary: dict[str, object]):
     domain = sibling("reacher", links=3, **vary)
     assert isinstance(domain.constants, ReacherConstants)
@@ -91,24 +101,42 @@ def true_table(constants: PushTConstants) -> dict[str, float | int]:
     """The constants of a table with blocks, from the engine's own bodies."""
     space, _, blocks = build(constants)
     recovery = (1 - space.collision_bias**PHYSICS_STEP_S) / PHYSICS_STEP_S
-    values: dict[str, float | int] = {"AGENT_REACH": constants.reach, "AGENT_GAIN": constants.gain, "AGENT_DAMPING": constants.damping}
+    values: dict[str, float | int] = {
+        "AGENT_REACH": constants.reach,
+        "AGENT_GAIN": constants.gain,
+        "AGENT_DAMPING": constants.damping,
+    }
     values |= {"STEP_SECONDS": constants.substeps * PHYSICS_STEP_S, "SUBSTEPS": constants.substeps}
     for owner in ("CONTACT", "BLOCK"):
-        values |= {f"{owner}_RECOVERY": recovery, f"{owner}_SLOP": space.collision_slop, f"{owner}_FRICTION": constants.friction}
+        values |= {
+            f"{owner}_RECOVERY": recovery,
+            f"{owner}_SLOP": space.collision_slop,
+            f"{owner}_FRICTION": constants.friction,
+        }
     for name, block in zip(("BLOCK", "BLOCK_2"), blocks, strict=False):
         center = block.center_of_gravity
         values |= {f"{name}_INERTIA": block.moment / block.mass, f"{name}_MASS": block.mass}
-        values |= {f"{name}_CENTER_X": center.x, f"{name}_CENTER_Y": center.y, f"{name}_DRAG": -np.log(constants.inertia_keep)}
+        values |= {
+            f"{name}_CENTER_X": center.x,
+            f"{name}_CENTER_Y": center.y,
+            f"{name}_DRAG": -np.log(constants.inertia_keep),
+        }
     return values
 
 
 def table_program(domain: Domain, name: str) -> Program:
     assert isinstance(domain.constants, PushTConstants)
     form, values = domain.family().named(name), true_table(domain.constants)
-    return emit(form, {constant: values[constant] for constant in form.constants}, {}).check(domain.scene.state_space, 2)
+    return emit(form, {constant: values[constant] for constant in form.constants}, {}).check(
+        domain.scene.state_space, 2
+    )
 
 
-BLOCKS = [{}, {"second_shape": "disc", "second_mass": 2.0}, {"block_shape": "disc", "second_shape": "disc", "second_mass": 1.3}]
+BLOCKS = [
+    {},
+    {"second_shape": "disc", "second_mass": 2.0},
+    {"block_shape": "disc", "second_shape": "disc", "second_mass": 1.3},
+]
 
 
 @pytest.mark.parametrize("vary", BLOCKS, ids=str)
@@ -129,7 +157,10 @@ def test_two_blocks_meet_where_their_outlines_overlap():
     seen = set()
     for _ in range(200):
         poses = [(*rng.uniform(0, 160, 2), rng.uniform(0, 7)) for _ in range(2)]
-        placed = [item.model_copy(update={"pose": Pose(x=x, y=y, angle=a)}) for item, (x, y, a) in zip((block, other), poses, strict=True)]
+        placed = [
+            item.model_copy(update={"pose": Pose(x=x, y=y, angle=a)})
+            for item, (x, y, a) in zip((block, other), poses, strict=True)
+        ]
         meetings = meet(*poses, polygons=parts_of(block), other_polygons=parts_of(other))
         touch = max(depth for depth, *_ in meetings) >= 0
         assert touch == (gap(*placed) == 0)
@@ -142,7 +173,10 @@ def test_an_inertial_block_shows_its_velocity_and_slides_on_as_foreseen():
     assert domain.scene.state_space.names[-3:] == ("block_vx", "block_vy", "block_spin")
     form = domain.family().named("PD+pushed+inertial+smooth")
     assert not form.hidden
-    assert np.median(rolled_errors(domain, table_program(domain, form.name), "block_px", "response")) < domain.probe_tolerances["block_px"]
+    assert (
+        np.median(rolled_errors(domain, table_program(domain, form.name), "block_px", "response"))
+        < domain.probe_tolerances["block_px"]
+    )
     still = rolled_errors(domain, table_program(domain, "PD+pushed+quasi-static+smooth"), "block_px", "response")
     assert np.median(still) > 5 * domain.probe_tolerances["block_px"]
 

@@ -44,7 +44,8 @@ class Attempt:
             found.append(f"a refusal is one line, not {self.err[:2000]!r}")
         if "Traceback" in self.err or "Traceback" in self.out:
             found.append(f"a traceback: {self.err[-2000:]}")
-        shown = list(arguments[:1]) != ["table"] or "--out" not in arguments  # a table that goes into a file is not shown
+        # A table that goes into a file is not shown.
+        shown = list(arguments[:1]) != ["table"] or "--out" not in arguments
         if self.code == FINE and "--json" in arguments and shown:
             found += _json_complaints(self.out)
         found += [f"left behind: {path}" for path in folder.rglob(".*.part")]
@@ -57,7 +58,12 @@ def attempt(arguments: Sequence[str], folder: Path) -> Attempt:
     code: object = None
     failure = ""
     os.environ["VPW_TRACEBACK"] = ""
-    limits = contextlib.chdir(folder), _streams(out, err, ["vpw", *arguments]), _time_limit(LONGEST_S), warnings.catch_warnings()
+    limits = (
+        contextlib.chdir(folder),
+        _streams(out, err, ["vpw", *arguments]),
+        _time_limit(LONGEST_S),
+        warnings.catch_warnings(),
+    )
     with tempfile.TemporaryFile() as past, _below(past), contextlib.ExitStack() as around:
         for limit in limits:
             around.enter_context(limit)

@@ -65,6 +65,11 @@ def run_campaign(pristine: Path, scratch: Path, numbers: Sequence[int], only: st
 def summary(outcomes: Sequence[Outcome]) -> str:
     """One line: how many of which kind, how many were refused, how many failed."""
     kinds = ", ".join(f"{count} {name}" for name, count in Counter(outcome.kind for outcome in outcomes).most_common())
-    refused, failed = sum(outcome.refused for outcome in outcomes), sum(bool(outcome.complaints) for outcome in outcomes)
+    refused, failed = (
+        sum(outcome.refused for outcome in outcomes),
+        sum(bool(outcome.complaints) for outcome in outcomes),
+    )
     longest = max((outcome.seconds for outcome in outcomes), default=0.0)
-    return f"{len(outcomes)} mutations, {refused} refused in a sentence, {failed} failed; longest {longest:.1f} s; {kinds}"
+    return (
+        f"{len(outcomes)} mutations, {refused} refused in a sentence, {failed} failed; longest {longest:.1f} s; {kinds}"
+    )

@@ -52,10 +52,14 @@ def _record_call(path: Path, frame: np.ndarray) -> None:
     world, tape = load_domain("slider"), Tape(path, "record")
     client = Client(model=MODEL, endpoint=None, tape=tape, budget=Budget(1), sampling=Sampling(temperature=0.0))
     asked = {}
-    client._answer = lambda index, body: asked.update(body) or ({"choices": [{"message": {"content": json.dumps(SEEN)}}]}, 0)  # type: ignore[method-assign]
+    client._answer = lambda index, body: (
+        asked.update(body) or ({"choices": [{"message": {"content": json.dumps(SEEN)}}]}, 0)
+    )  # type: ignore[method-assign]
     VlmExtractor(world.scene, world.scene.objects(world.constants), client, None).read(frame)
     usage = {"prompt_tokens": 300, "completion_tokens": 40}
-    tape.add(0, asked, {"choices": [{"message": {"content": json.dumps(SEEN)}, "finish_reason": "stop"}], "usage": usage})
+    tape.add(
+        0, asked, {"choices": [{"message": {"content": json.dumps(SEEN)}, "finish_reason": "stop"}], "usage": usage}
+    )
 
 
 def _fill_bench(folder: Path) -> None:
@@ -67,15 +71,33 @@ def _fill_bench(folder: Path) -> None:
         add_floors(results, [True, False, False, False], [True, True, False, False], solved=1, seed=seed)
     errors = {"mean": [0.1, 0.2, None], "median": [0.1, 0.1, 0.2], "p90": [0.2, 0.3, None]}
     add_analysis(results, "rollout", {"horizon": 3, "rollout_error": {"puck_m": errors}})
-    motion = {"episode": 4, "true": [1.0, 2.0], "predicted": [1.0, None], "true_sum": 3.0, "predicted_sum": 1.0, "not_finite": 1}
+    motion = {
+        "episode": 4,
+        "true": [1.0, 2.0],
+        "predicted": [1.0, None],
+        "true_sum": 3.0,
+        "predicted_sum": 1.0,
+        "not_finite": 1,
+    }
     add_analysis(results, "motion", {"motion": {"block_px": motion}}, domain="pusht")
     grid = np.add.outer(np.arange(3.0), 10.0 * (np.arange(3) > 1))
-    add_analysis(results, "smoothness", {"action": [-1, 0, 1], "engine": grid.tolist(), "program": (grid / 2).tolist()}, domain="tworoom")
+    add_analysis(
+        results,
+        "smoothness",
+        {"action": [-1, 0, 1], "engine": grid.tolist(), "program": (grid / 2).tolist()},
+        domain="tworoom",
+    )
     looks = {"0": {"tool": {"puck": [[[1, 2], [3, 4]]]}, "oracle": {"puck": [[[1, 2], [3, 5]]]}}}
     add_analysis(results, "audit", {"rmse": {"puck_m": 0.012}, "looks": looks}, method="tool", pictures={"0": PICTURE})
     pixels = {"puck": {"before": [10.0, 20.0], "after": [30.0, 20.0], "predicted": [32.0, 20.0]}}
     fields = [{"name": "puck_x", "unit": "m"}, {"name": "puck_vx", "unit": "m/s"}]
-    states = {"before": [0.0, 1.0], "after": [0.1, 0.9], "predicted": [0.12, None], "action": [0.5], "error": {"puck_m": 0.02}}
+    states = {
+        "before": [0.0, 1.0],
+        "after": [0.1, 0.9],
+        "predicted": [0.12, None],
+        "action": [0.5],
+        "error": {"puck_m": 0.02},
+    }
     moment = {"episode": 2, "step": 7, "fields": fields, **states, "pixels": pixels, "program_text": TEXT}
     add_analysis(results, "transition", moment, pictures={"before": PICTURE, "after": PICTURE})
     program.mkdir(parents=True)
@@ -85,4 +107,6 @@ def _fill_bench(folder: Path) -> None:
     rival.mkdir()
     (rival / "world_model.py").write_text(TEXT)
     budget = {"calls": 8, "tokens": None}
-    (rival / "search.json").write_text(json.dumps({"model": MODEL, "budget": budget, "chosen": 0, "candidates": [{"program": TEXT}]}))
+    (rival / "search.json").write_text(
+        json.dumps({"model": MODEL, "budget": budget, "chosen": 0, "candidates": [{"program": TEXT}]})
+    )

@@ -11,7 +11,17 @@ from random import Random
 from fuzz.inputs import MODEL
 from fuzz.mutations import damage_arrays, damage_bytes, damage_hdf5, damage_json, damage_json_line, damage_program
 
-TABLES = ("main", "cases", "hybrid-cost", "induction", "ablation", "perception", "landscape", "two-room-landscape", "cube-ladder")
+TABLES = (
+    "main",
+    "cases",
+    "hybrid-cost",
+    "induction",
+    "ablation",
+    "perception",
+    "landscape",
+    "two-room-landscape",
+    "cube-ladder",
+)
 FIGURES = ("success", "rollout-error", "landscape", "programs", "evidence", "block-motion", "perception", "multiseed")
 VLM = ("--via", "vlm", "--model", MODEL, "--replay", "calls.jsonl")
 PLAN = ("plan", "slider", "--episodes", "2", "--offset", "5", "--seed", "1")
@@ -22,7 +32,9 @@ Command = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Kind:
-    """Files that match a pattern, the damage that is done to one of them, and the commands that read it, the cheap ones more often."""
+    """Files that match a pattern, the damage that is done to one of
+    them, and the commands that read it, the cheap ones more often.
+    """
 
     name: str
     pattern: str
@@ -46,7 +58,15 @@ EXPORT = ("export", "traces.h5", "--domain", "slider", "--out", "out.jsonl", "--
 SCENE = ("scene", "slider", "traces.h5:3", "--via")
 MOTION = ("analyse", "motion", "slider", "--program", "program.py", "--traces", "traces.h5", "--results", "kept")
 LOOK, ASK = ("scene", "slider", "frame.png", "--via", "tool"), ("scene", "slider", "frame.png", *VLM)
-READ_TRACE = (*[(*SCENE, "oracle")] * 6, *[(*SCENE, "tool")] * 2, (*EXPORT, "oracle"), (*EXPORT, "tool"), ROLLOUT, PLAN_ON, MOTION)
+READ_TRACE = (
+    *[(*SCENE, "oracle")] * 6,
+    *[(*SCENE, "tool")] * 2,
+    (*EXPORT, "oracle"),
+    (*EXPORT, "tool"),
+    ROLLOUT,
+    PLAN_ON,
+    MOTION,
+)
 READ_OTHER = (
     ("scene", "{stem}", "{file}:3", "--via", "oracle"),
     ("export", "{file}", "--domain", "{stem}", "--out", "out.jsonl", "--view", "oracle"),
@@ -77,7 +97,23 @@ KINDS = (
     Kind("cells to go on with", "kept/*.jsonl", damage_json_line, [PLAN_ON]),
 )
 
-NUMBERS = ("0", "1", "-1", "3", "nan", "inf", "-inf", "1e9", "18446744073709551616", "1" + "0" * 30, "0x10", "", "é", "1.5", "4294967296")
+NUMBERS = (
+    "0",
+    "1",
+    "-1",
+    "3",
+    "nan",
+    "inf",
+    "-inf",
+    "1e9",
+    "18446744073709551616",
+    "1" + "0" * 30,
+    "0x10",
+    "",
+    "é",
+    "1.5",
+    "4294967296",
+)
 PATHS = (
     "nowhere", "", ".", "/", "/dev/null", "/dev/full", "/proc/self/mem", "[bold]x[/]", "é世界", "a" * 300, "frame.png", "traces.h5",
     "x/y/z", "\udcff",
@@ -100,7 +136,21 @@ COMMANDS: tuple[Command, ...] = (
     ("audit", "slider", "--frames", "frames.npz", "--seed", "2", "--overlay", "seen", "--overlays", "1"),
     ("induce", "slider", "--sketch", "push+drag", "--traces", "traces.h5", "--out", "induced", "--seed", "1"),
     (*MOTION, "--frames", "2"),
-    ("baseline", "worldcoder", "slider", "--model", "m", "--replay", "calls.jsonl", "--calls", "1", "--timeout", "3", "--out", "b"),
+    (
+        "baseline",
+        "worldcoder",
+        "slider",
+        "--model",
+        "m",
+        "--replay",
+        "calls.jsonl",
+        "--calls",
+        "1",
+        "--timeout",
+        "3",
+        "--out",
+        "b",
+    ),
     (
         "baseline",
         "worldcoder",
@@ -118,7 +168,8 @@ COMMANDS: tuple[Command, ...] = (
     ),
     (*ASK, "--calls", "1"),
     ("domains",),
-    ("bench", "smoke", "--out", "bench", "--domain", "slidr", "--workers", "1"),  # no such domain: a suite takes minutes
+    # No such domain: a suite takes minutes.
+    ("bench", "smoke", "--out", "bench", "--domain", "slidr", "--workers", "1"),
     ("acquire", "slider", "--program", "nowhere.py", "--sketch", "push+drag", "--out", "better.py", "--tasks", "1"),
 )
 

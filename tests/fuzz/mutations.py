@@ -1,4 +1,6 @@
-"""Damage, one small piece at a time, the same for the same random numbers: to bytes, JSON values, HDF5 files, arrays and text."""
+"""Damage, one small piece at a time, the same for the same random
+numbers: to bytes, JSON values, HDF5 files, arrays and text.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,40 @@ from typing import Any
 import h5py
 import numpy as np
 
-NUMBERS = (0, -1, 1, 0.5, 1e300, -1e300, 1e-320, 2**31, 2**63, 2**64, 10**30, 10**400, float("nan"), float("inf"), -float("inf"))
-WORDS = ("", "x", "nan", "[bold]", "[/]", "\ud800", "\x00", "\x1b[31m", "é世界", "../..", "/dev/null", "a" * 5000, "{}", "slider", "pusht")
+NUMBERS = (
+    0,
+    -1,
+    1,
+    0.5,
+    1e300,
+    -1e300,
+    1e-320,
+    2**31,
+    2**63,
+    2**64,
+    10**30,
+    10**400,
+    float("nan"),
+    float("inf"),
+    -float("inf"),
+)
+WORDS = (
+    "",
+    "x",
+    "nan",
+    "[bold]",
+    "[/]",
+    "\ud800",
+    "\x00",
+    "\x1b[31m",
+    "é世界",
+    "../..",
+    "/dev/null",
+    "a" * 5000,
+    "{}",
+    "slider",
+    "pusht",
+)
 VALUES: tuple[Any, ...] = (*NUMBERS, *WORDS, None, True, False, [], {}, [1], [[1.0]], {"a": 1}, [None], [[]], {"": []})
 LINES = r"""
 if state.puck_x > 0: pass
@@ -64,7 +98,9 @@ ATTRIBUTES: tuple[Any, ...] = (
 def damage_bytes(path: Path, rng: Random) -> str:
     """Some bytes are lost, doubled or turned over; or the file is something else altogether."""
     content = bytearray(path.read_bytes())
-    kind = rng.choice(("flip", "flip", "cut", "cut", "drop", "double", "zeros", "insert", "empty", "other", "folder", "gone", "pipe"))
+    kind = rng.choice(
+        ("flip", "flip", "cut", "cut", "drop", "double", "zeros", "insert", "empty", "other", "folder", "gone", "pipe")
+    )
     at = rng.randrange(len(content)) if content else 0
     size = min(rng.choice((1, 4, 100, 5000)), len(content) - at)
     if kind == "flip":
@@ -84,7 +120,17 @@ def damage_bytes(path: Path, rng: Random) -> str:
         content.clear()
     elif kind == "other":
         content = bytearray(
-            rng.choice((b"\x89HDF\r\n\x1a\n", b"PK\x03\x04", b"\x93NUMPY\x01\x00", b"\x89PNG\r\n\x1a\n", b"\xff\xfe", b"[[[", b"\x00"))
+            rng.choice(
+                (
+                    b"\x89HDF\r\n\x1a\n",
+                    b"PK\x03\x04",
+                    b"\x93NUMPY\x01\x00",
+                    b"\x89PNG\r\n\x1a\n",
+                    b"\xff\xfe",
+                    b"[[[",
+                    b"\x00",
+                )
+            )
         )
     path.unlink()
     if kind == "folder":
@@ -201,7 +247,22 @@ def damage_hdf5(path: Path, rng: Random) -> str:
 def _damage_column(file: h5py.File, name: str, rng: Random) -> str:
     values = np.asarray(file[name])
     kind = rng.choice(
-        ("number", "number", "number", "gone", "shape", "dtype", "rows", "text", "link", "external", "huge", "group", "scalar", "soft")
+        (
+            "number",
+            "number",
+            "number",
+            "gone",
+            "shape",
+            "dtype",
+            "rows",
+            "text",
+            "link",
+            "external",
+            "huge",
+            "group",
+            "scalar",
+            "soft",
+        )
     )
     if kind == "number":
         spoiled = values.astype(np.float64) if rng.random() < 0.5 and name != "pixels" else values.copy()
@@ -213,7 +274,9 @@ def _damage_column(file: h5py.File, name: str, rng: Random) -> str:
         return f"{kind} {number}"
     del file[name]
     if kind == "shape":
-        file[name] = values.reshape(-1, 1, 1) if rng.random() < 0.5 else values.reshape(-1)[: rng.randrange(values.size)]
+        file[name] = (
+            values.reshape(-1, 1, 1) if rng.random() < 0.5 else values.reshape(-1)[: rng.randrange(values.size)]
+        )
     elif kind == "dtype":
         file[name] = values.astype(rng.choice(("float16", "int8", "uint64", "complex128", "bool", "S4", "float32")))
     elif kind == "rows":
@@ -226,7 +289,9 @@ def _damage_column(file: h5py.File, name: str, rng: Random) -> str:
         file.create_dataset(name, values.shape, values.dtype, external=[("/etc/hostname", 0, h5py.h5f.UNLIMITED)])
     elif kind == "huge":
         shape = (rng.choice((10**9, 10**12, 2**62)), *values.shape[1:])
-        file.create_dataset(name, shape, values.dtype, chunks=(1, *values.shape[1:]), maxshape=(None, *values.shape[1:]))
+        file.create_dataset(
+            name, shape, values.dtype, chunks=(1, *values.shape[1:]), maxshape=(None, *values.shape[1:])
+        )
     elif kind == "group":
         file.create_group(name)
     elif kind == "scalar":

@@ -1,4 +1,6 @@
-"""A few hundred mutations of every kind of input: no traceback, no second line, no half-written file; `scripts/fuzz` does thousands."""
+"""A few hundred mutations of every kind of input: no traceback, no
+second line, no half-written file; `scripts/fuzz` does thousands.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,6 @@
-"""Chains from coordinates, velocities and actions alone: simulated by other means, with constants drawn anew in every run."""
+"""Chains from coordinates, velocities and actions alone: simulated
+by other means, with constants drawn anew in every run.
+"""
 
 from dataclasses import dataclass
 
@@ -22,7 +24,10 @@ HORIZON = 25
 
 @dataclass(frozen=True)
 class Machine:
-    """Rods one after the other, on a cart or on the ground: angles are absolute, from hanging down. Computed from centres of mass."""
+    """Rods one after the other, on a cart or on the ground: angles are absolute, from hanging down.
+
+    Computed from centres of mass.
+    """
 
     masses: np.ndarray
     lengths: np.ndarray
@@ -138,7 +143,8 @@ def error_of(fit: ChainFit, reading: Reading, states, actions) -> float:
 def assert_constants(machine: Machine, fit: ChainFit, tolerance: float, zero_tolerance: float | None = None) -> None:
     """Inertias, couplings, pulls, gains and damping per unit of the first inertia; signs are conventions of angles."""
     size = len(machine.masses) + machine.slides
-    straight, _ = machine.mass_and_load(np.zeros((1, size)), np.zeros((1, size)))  # all rods parallel: every cosine is one
+    # All rods parallel: every cosine is one.
+    straight, _ = machine.mass_and_load(np.zeros((1, size)), np.zeros((1, size)))
     level, zero_tolerance = np.zeros((1, size)), zero_tolerance or tolerance
     level[:, machine.slides :] = np.pi / 2
     _, load = machine.mass_and_load(level, np.zeros((1, size)))
@@ -149,12 +155,16 @@ def assert_constants(machine: Machine, fit: ChainFit, tolerance: float, zero_tol
         damped = chain.values.get(Term("damping", i), 0.0)
         assert damped == pytest.approx(machine.damping[i] / unit, rel=tolerance, abs=zero_tolerance * 0.1)
         for m in range(machine.gains.shape[1]):
-            assert abs(chain.values.get(Term("gain", i, m), 0.0)) == pytest.approx(abs(machine.gains[i, m]) / unit, rel=tolerance, abs=1e-6)
+            assert abs(chain.values.get(Term("gain", i, m), 0.0)) == pytest.approx(
+                abs(machine.gains[i, m]) / unit, rel=tolerance, abs=1e-6
+            )
         for j in range(i + 1, size):
             assert abs(chain.coupling(i, j)) == pytest.approx(straight[0, i, j] / unit, rel=tolerance)
 
 
-CASES = [  # rods, cart, gravity, damping, relative angles, relative velocities, mirrored last angle, quarter turns of all angles, driven
+# Rods, cart, gravity, damping, relative angles, relative velocities, mirrored last angle, quarter turns of all angles,
+# driven.
+CASES = [
     (1, False, True, True, True, True, False, 2, (0,)),
     (2, False, True, False, True, True, False, 0, (1,)),
     (2, False, False, True, False, False, True, 0, (0, 1)),
@@ -165,8 +175,12 @@ CASES = [  # rods, cart, gravity, damping, relative angles, relative velocities,
 ]
 
 
-@pytest.mark.parametrize(("rods", "cart", "gravity", "damping", "relative", "moving", "mirrored", "quarters", "driven"), CASES)
-def test_a_chain_is_found_whatever_its_conventions(rods, cart, gravity, damping, relative, moving, mirrored, quarters, driven):
+@pytest.mark.parametrize(
+    ("rods", "cart", "gravity", "damping", "relative", "moving", "mirrored", "quarters", "driven"), CASES
+)
+def test_a_chain_is_found_whatever_its_conventions(
+    rods, cart, gravity, damping, relative, moving, mirrored, quarters, driven
+):
     seed = np.random.SeedSequence().entropy
     rng = np.random.default_rng(seed)
     machine = drawn(rng, rods, cart=cart, gravity=gravity, damping=damping, driven=driven)
@@ -224,7 +238,10 @@ def test_implicit_damping_is_distinguished_from_inertia_at_the_joints():
     rng = np.random.default_rng((SEED, 4))
     machine = drawn(rng, 2, gravity=False, damping=True, driven=(0, 1))
     places, speeds, actions = machine.run(rng, "semi-implicit")
-    states, reading = episodes_of(places @ machine.joints.T, speeds @ machine.joints.T), reading_of(2, 0, "semi-implicit")
+    states, reading = (
+        episodes_of(places @ machine.joints.T, speeds @ machine.joints.T),
+        reading_of(2, 0, "semi-implicit"),
+    )
     best = fit_chains(reading, states[:9], actions[:9])[0]
     assert best.chain.implicit and not any(term.kind == "rotor" for term in best.chain.values)
     assert_constants(machine, best, 0.01)
@@ -265,7 +282,9 @@ def test_a_program_of_a_chain_is_short_and_named_by_body_and_law():
     reading = reading_of(3, 1)
     rates = propose_chains(reading, episodes_of(places, speeds), actions)[0]
     program = assemble(reading, rates, integrator="rk4").program
-    assert {"GRAVITY", "CART_0_MASS", "CART_0_PUSH", "ROD_1_LENGTH", "ROD_2_MOMENT", "ROD_2_DAMPING"} <= set(program.constants)
+    assert {"GRAVITY", "CART_0_MASS", "CART_0_PUSH", "ROD_1_LENGTH", "ROD_2_MOMENT", "ROD_2_DAMPING"} <= set(
+        program.constants
+    )
     assert len(program.text.splitlines()) <= 105
     assert max(len(line) for line in rates.lines) <= 120
     stretches = cut(episodes_of(places, speeds), actions, 3, most=5)
@@ -291,7 +310,8 @@ def test_a_stop_holds_a_joint_and_lets_go():
         return float(np.array(shares) @ np.linalg.solve(mass, np.array(held, float)))
 
     free = float(np.array(shares) @ np.linalg.solve(mass, forces))
-    assert joint(0.7, 5.0, 0.0) == pytest.approx(-100 * 0.2 - 20 * 5)  # a stop that does not give way gets what it asks for
+    # A stop that does not give way gets what it asks for.
+    assert joint(0.7, 5.0, 0.0) == pytest.approx(-100 * 0.2 - 20 * 5)
     assert joint(-0.7, -5.0, 0.0) == pytest.approx(100 * 0.2 + 20 * 5)
     assert -120 < joint(0.7, 5.0, 1.0) < free
     assert joint(0.7, -50.0, 0.0) == pytest.approx(free) == joint(0.3, 5.0, 0.0)  # it neither pulls nor acts inside

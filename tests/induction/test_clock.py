@@ -21,7 +21,9 @@ def test_a_share_of_a_clock_runs_out_first():
 
 @pytest.mark.parametrize("links", [2, 12])
 def test_a_search_without_time_still_answers(links: int):
-    """Coupled springs that are too many, or too late, to be found: a program comes out, and the verdict does not praise what is wrong."""
+    """Coupled springs that are too many, or too late, to be found: a
+    program comes out, and the verdict does not praise what is wrong.
+    """
     rng = np.random.default_rng(links)
     space = ActionSpace("continuous", (-1.0, -1.0), (1.0, 1.0), names=("a", "b"))
     ties = rng.normal(size=(links, links))

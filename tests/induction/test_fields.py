@@ -19,12 +19,16 @@ def test_every_column_gets_its_role_and_a_reason():
     assert all(field.evidence for field in reading.fields)
 
 
-@pytest.mark.parametrize(("make", "found"), [(pendulum, ["cos", "sin", "velocity"]), (wrapped_pendulum, ["angle", "velocity"])])
+@pytest.mark.parametrize(
+    ("make", "found"), [(pendulum, ["cos", "sin", "velocity"]), (wrapped_pendulum, ["angle", "velocity"])]
+)
 def test_angles_are_found(make, found):
     assert roles(make(np.random.default_rng(SEED)))[1] == found, f"seed {SEED}"
 
 
-@pytest.mark.parametrize(("make", "integrator"), [(viscous, "explicit"), (bounce, "semi-implicit"), (rk4_repeat, "unknown")])
+@pytest.mark.parametrize(
+    ("make", "integrator"), [(viscous, "explicit"), (bounce, "semi-implicit"), (rk4_repeat, "unknown")]
+)
 def test_integrator_is_found_by_one_number(make, integrator):
     assert roles(make(np.random.default_rng(SEED)))[0].integrator == integrator, f"seed {SEED}"
 
@@ -38,7 +42,9 @@ def test_time_step_is_what_a_gear_is_not():
 def test_cosine_and_sine_in_any_order_turn_with_their_velocity():
     rng = np.random.default_rng(SEED)
     step = second_order(lambda q, v, a: [3 * a[0] - 5 * np.sin(q[0])], 0.05)
-    trajectories = run(rng, step, lambda: rng.uniform(-2, 2, 2), PUSH, observe=lambda s: np.array([np.sin(s[0]), s[1], np.cos(s[0])]))
+    trajectories = run(
+        rng, step, lambda: rng.uniform(-2, 2, 2), PUSH, observe=lambda s: np.array([np.sin(s[0]), s[1], np.cos(s[0])])
+    )
     reading = read_fields(trajectories, PUSH)
     assert [field.role for field in reading.fields] == ["sin", "velocity", "cos"], f"seed {SEED}"
 
@@ -59,7 +65,9 @@ def test_a_wrong_correction_is_one_sentence(text):
 
 def test_absolute_angles_may_count_from_one_another():
     rng = np.random.default_rng(SEED)
-    step = second_order(lambda q, v, a: [a[0] - 5 * np.sin(q[0]), 2 * a[0] - 3 * np.sin(q[1]), -a[0] - 4 * np.sin(q[2])], 0.05, 3)
+    step = second_order(
+        lambda q, v, a: [a[0] - 5 * np.sin(q[0]), 2 * a[0] - 3 * np.sin(q[1]), -a[0] - 4 * np.sin(q[2])], 0.05, 3
+    )
 
     def observe(s):
         shown = np.cumsum(s[:3])
@@ -67,7 +75,9 @@ def test_absolute_angles_may_count_from_one_another():
 
     trajectories = run(rng, step, lambda: rng.uniform(-1, 1, 6), PUSH, observe=observe)
     reading = read_fields(trajectories, PUSH)
-    assert [c.relative_to for c in reading.coordinates] == [None, *(c.name for c in reading.coordinates[:2])], f"seed {SEED}"
+    assert [c.relative_to for c in reading.coordinates] == [None, *(c.name for c in reading.coordinates[:2])], (
+        f"seed {SEED}"
+    )
     states = reading.states(trajectories[0])
     moved = np.diff(states[:, :3], axis=0)
     np.testing.assert_allclose(moved, 0.05 * states[1:, 3:], atol=1e-9, err_msg=f"seed {SEED}")

@@ -28,7 +28,9 @@ HEAD = "from typing import NamedTuple\nimport jax.numpy as np\nclass State(Named
 SPACE = StateSpace((StateField("x", "m", "puck.pose.x"),))
 
 
-def fitted(body: str, constants: dict[str, Constant], truth, *, space: StateSpace = SPACE, horizon: int = 4, search=search_over) -> Fit:
+def fitted(
+    body: str, constants: dict[str, Constant], truth, *, space: StateSpace = SPACE, horizon: int = 4, search=search_over
+) -> Fit:
     """Fit a one-field program to what `truth(x, a)` does."""
     rng = np.random.default_rng(3)
     starts, actions = rng.uniform(-1, 1, (60, 1)), rng.uniform(-1, 1, (60, horizon, 1))
@@ -92,7 +94,10 @@ def test_angles_are_compared_the_short_way_round():
 
 
 def test_a_constant_the_data_say_nothing_about_is_said_to_be_open():
-    body = "def step(state, action):\n    return State(state.x + SPEED * action[0] + np.where(action[0] > 2.0, GHOST, 0.0))\n"
+    body = (
+        "def step(state, action):\n    return State(state.x + SPEED * action[0] + np.where(action[0] "
+        "> 2.0, GHOST, 0.0))\n"
+    )
     constants = {"SPEED": positive("m", "", 0.01, 100), "GHOST": positive("m", "", 0.01, 100)}
     found = fitted(body, constants, lambda x, a: x + 3.0 * a)
     assert found.undetermined == ("GHOST",)
@@ -106,7 +111,9 @@ def test_rollouts_that_are_not_finite_are_counted():
 
 def test_a_few_windows_the_form_cannot_explain_do_not_spoil_the_rest():
     body = "def step(state, action):\n    return State(state.x + SPEED * action[0])\n"
-    found = fitted(body, {"SPEED": positive("m", "", 0.01, 100)}, lambda x, a: x + 3.0 * a + np.where(a > 0.98, 40.0, 0.0))
+    found = fitted(
+        body, {"SPEED": positive("m", "", 0.01, 100)}, lambda x, a: x + 3.0 * a + np.where(a > 0.98, 40.0, 0.0)
+    )
     assert found.values["SPEED"] == pytest.approx(3.0, rel=1e-3)
 
 

@@ -16,7 +16,9 @@ def mean_errors(program, trajectories, horizon):
     """By field, of the program and of standing still."""
     starts = np.concatenate([t.observations[:-horizon:5] for t in trajectories])
     ends = np.concatenate([t.observations[horizon::5] for t in trajectories])
-    actions = np.concatenate([[t.actions[k : k + horizon] for k in range(0, len(t) - horizon + 1, 5)] for t in trajectories])
+    actions = np.concatenate(
+        [[t.actions[k : k + horizon] for k in range(0, len(t) - horizon + 1, 5)] for t in trajectories]
+    )
     given = march(program, starts, actions)[:, -1]
     return np.mean(np.abs(given - ends), axis=0), np.mean(np.abs(starts - ends), axis=0)
 

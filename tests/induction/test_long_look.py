@@ -26,7 +26,8 @@ def swing(pull: float, dry: float, square: float, start: float, rows: int, dt: f
 
 
 def test_weak_losses_of_a_swing_are_distinguished():
-    rng = np.random.default_rng(8)  # few long windows: a draw in which the losses are close to a viscous one needs a longer log
+    # Few long windows: a draw in which the losses are close to a viscous one needs a longer log.
+    rng = np.random.default_rng(8)
     pull, dry, square = rng.uniform(20, 60), rng.uniform(0.1, 0.2), rng.uniform(0.003, 0.006)
     logs = []
     for start in (1.2, 1.5, 1.8):
@@ -53,7 +54,9 @@ def test_a_hidden_velocity_is_an_unknown():
     shown = np.array(seen)[:, None] + rng.normal(size=(len(seen), 1)) * 1e-4
     log, space = Trajectory(shown, inputs[:, None]), ActionSpace("continuous", (-1.0,), (1.0,))
     reading = replace(
-        read_fields([log], space, ("x",), dt), coordinates=(Coordinate("x", (0,), velocity="x_speed"),), integrator="semi-implicit"
+        read_fields([log], space, ("x",), dt),
+        coordinates=(Coordinate("x", (0,), velocity="x_speed"),),
+        integrator="semi-implicit",
     )
     look = long_look(reading, [log], space)
     assert look is not None

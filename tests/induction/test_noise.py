@@ -38,7 +38,10 @@ TRUTH = {"PULL": 8.0, "GAIN": 4.0, "DRAG": 0.3}
 def noised(trajectories, rng, part=0.01):
     """Noise of this part of every field's one-step spread."""
     spread = np.std(np.concatenate([np.diff(t.observations, axis=0) for t in trajectories]), axis=0)
-    return [Trajectory(t.observations + rng.normal(size=t.observations.shape) * spread * part, t.actions) for t in trajectories]
+    return [
+        Trajectory(t.observations + rng.normal(size=t.observations.shape) * spread * part, t.actions)
+        for t in trajectories
+    ]
 
 
 def noisy_windows(rng, windows=24, length=20):
@@ -74,7 +77,9 @@ def test_forms_are_found_under_noise():
         found = search_dynamics(noised(animal.trajectories, rng), animal.space)
         constants = [abs(value) for value in found.draft.program.constants.values() if isinstance(value, int | float)]
         for name, truth in animal.constants.items():
-            assert any(abs(value / abs(truth) - 1) < 0.05 for value in constants), f"seed {SEED}: {name} = {truth}\n{found.draft.program}"
+            assert any(abs(value / abs(truth) - 1) < 0.05 for value in constants), (
+                f"seed {SEED}: {name} = {truth}\n{found.draft.program}"
+            )
         assert found.verdict == "explained", f"seed {SEED}: {found.why}"
 
 
@@ -92,9 +97,13 @@ def test_standard_errors_cover_the_truth():
         for k in range(12):
             windows = noisy_windows(np.random.default_rng((SEED, 1, k)))
             shot = refine_noisy(draft, windows, seen=np.array(seen))
-            inside += [abs(shot.draft.program.constants[name] - TRUTH[name]) < 1.96 * shot.draft.stderr[name] for name in TRUTH]
+            inside += [
+                abs(shot.draft.program.constants[name] - TRUTH[name]) < 1.96 * shot.draft.stderr[name] for name in TRUTH
+            ]
         # 36 trials at 95 %: fewer than 29 would be seen once in a thousand times.
-        assert np.sum(inside) >= 29, f"seed {SEED}: {np.mean(inside):.2f} of the constants within two standard errors, seen {seen}"
+        assert np.sum(inside) >= 29, (
+            f"seed {SEED}: {np.mean(inside):.2f} of the constants within two standard errors, seen {seen}"
+        )
 
 
 def test_a_clip_is_found_under_noise():
@@ -108,7 +117,9 @@ def test_a_clip_is_found_under_noise():
     found = search_dynamics(noised(trajectories, rng), PUSH)
     constants = [abs(value) for value in found.draft.program.constants.values() if isinstance(value, int | float)]
     for truth in (gain, top):
-        assert any(abs(value / truth - 1) < 0.02 for value in constants), f"seed {SEED}: {truth}\n{found.draft.program.text}"
+        assert any(abs(value / truth - 1) < 0.02 for value in constants), (
+            f"seed {SEED}: {truth}\n{found.draft.program.text}"
+        )
     assert found.verdict == "explained" and "clip" in {law for law, _ in found.draft.laws}, f"seed {SEED}: {found.why}"
 
 
@@ -121,12 +132,16 @@ def test_noise_of_the_world_itself_is_found():
         return np.array([state[0] + 0.05 * v, v])
 
     found = search_dynamics(run(rng, step, lambda: rng.normal(size=2), PUSH, hold=5), PUSH)
-    assert found.verdict == "explained" and "noise in the world" in found.why, f"seed {SEED}: {found.verdict}, {found.why}"
+    assert found.verdict == "explained" and "noise in the world" in found.why, (
+        f"seed {SEED}: {found.verdict}, {found.why}"
+    )
 
 
 def chaotic(state, action):
     """A map that stretches far and folds at irregular places: no short sum over its fields."""
-    return np.array([(7 * np.exp(3 * state[0]) + 0.1 * action[0]) % 1.0, (11 * state[0] ** 2 + 5 / (0.1 + state[1])) % 1.0])
+    return np.array(
+        [(7 * np.exp(3 * state[0]) + 0.1 * action[0]) % 1.0, (11 * state[0] ** 2 + 5 / (0.1 + state[1])) % 1.0]
+    )
 
 
 def looked_up(table):

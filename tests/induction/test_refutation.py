@@ -15,7 +15,8 @@ from visualpatchworld.paper.record import read_induction
 from visualpatchworld.report.sections import evidence_of
 
 TOLERANCES = {"finger_m": 0.002, "joint_rad": 0.5}
-# Raw magnitudes mislead: the fingertip is 20 times its tolerance off, the joints 1.2 times, and of the speed nothing is asked.
+# Raw magnitudes mislead: the fingertip is 20 times its tolerance off, the joints 1.2 times, and of the speed nothing is
+# asked.
 ERRORS = {"joint_rad": 0.6, "finger_m": 0.04, "speed_rad_s": 30.0}
 
 

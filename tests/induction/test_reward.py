@@ -25,7 +25,9 @@ def made_steps(rng: np.random.Generator, reward=None, ended=None, count: int = 8
     actions = rng.uniform(-1, 1, (count, 1))
     x, angle, v, spin = after.T
     paid = np.zeros(count) if reward is None else reward(x, angle, v, spin, actions[:, 0])
-    return Transitions(READING.state_names, before, actions, after, paid, np.zeros(count, bool) if ended is None else ended(x, angle))
+    return Transitions(
+        READING.state_names, before, actions, after, paid, np.zeros(count, bool) if ended is None else ended(x, angle)
+    )
 
 
 @pytest.fixture
@@ -42,7 +44,10 @@ def test_a_sum_of_squares_is_found(rng):
 
 def test_a_product_of_factors_is_found(rng):
     wide, share = rng.uniform(1, 3), rng.uniform(0.3, 0.7)
-    steps = made_steps(rng, lambda x, t, v, s, u: (1 + np.cos(t)) / 2 * (share + (1 - share) * bell(x, wide)) * (0.8 + 0.2 * dome(u, 1.0)))
+    steps = made_steps(
+        rng,
+        lambda x, t, v, s, u: (1 + np.cos(t)) / 2 * (share + (1 - share) * bell(x, wide)) * (0.8 + 0.2 * dome(u, 1.0)),
+    )
     found = find_reward(READING, SPACE, steps)
     assert found.kind == "product"
     assert found.left < 1e-4
@@ -58,9 +63,13 @@ def test_a_bonus_for_the_end_is_found(rng):
 
 def test_a_distance_from_a_place_that_nobody_named_is_found(rng):
     at, goal, price = rng.uniform(-1, 1), rng.uniform(-1, 1), rng.uniform(0.05, 0.5)
-    found = find_reward(READING, SPACE, made_steps(rng, lambda x, t, v, s, u: -np.hypot(x - at, v - goal) - price * u**2))
+    found = find_reward(
+        READING, SPACE, made_steps(rng, lambda x, t, v, s, u: -np.hypot(x - at, v - goal) - price * u**2)
+    )
     assert found.exact and found.expression.count("np.hypot(") == 1, f"seed {SEED}: {found}"
-    found = find_reward(READING, SPACE, made_steps(rng, lambda x, t, v, s, u: -np.abs(x - at) - price * np.abs(v - goal)))
+    found = find_reward(
+        READING, SPACE, made_steps(rng, lambda x, t, v, s, u: -np.abs(x - at) - price * np.abs(v - goal))
+    )
     assert found.exact and found.expression.count("np.abs(") == 2, f"seed {SEED}: {found}"
 
 
@@ -83,7 +92,10 @@ def test_thresholds_are_bracketed(rng):
     edge, tilt = rng.uniform(1, 2), rng.uniform(1, 2)
     ends = find_ends(READING, made_steps(rng, ended=lambda x, t: (np.abs(x) > edge) | (wrap(t) > tilt), count=3000))
     assert ends.unexplained == 0
-    values = [tuple(map(abs, rule.bracket)) if rule.above else tuple(abs(edge) for edge in rule.bracket[::-1]) for rule in ends.thresholds]
+    values = [
+        tuple(map(abs, rule.bracket)) if rule.above else tuple(abs(edge) for edge in rule.bracket[::-1])
+        for rule in ends.thresholds
+    ]
     assert any(low <= edge <= high for low, high in values)
     assert any(low <= tilt <= high for low, high in values)
 

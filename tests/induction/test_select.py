@@ -1,4 +1,6 @@
-"""Level 1: the right form wins, a changed world is recognised, wrong forms are refuted by name, and an unknown world is said to be one."""
+"""Level 1: the right form wins, a changed world is recognised, wrong
+forms are refuted by name, and an unknown world is said to be one.
+"""
 
 import dataclasses
 
@@ -35,12 +37,16 @@ def test_the_right_form_is_chosen(toy: Domain, box: BlackBox, seed: int):
     assert evidence.unexplained == ()
     rivals = {row["sketch"]: row for row in evidence_rows(evidence)}
     for name in ("push+free", "speed+free"):
-        refuting = next(verdict for verdict in rivals[name]["verdicts"] if verdict["probe"] == rivals[name]["refuted_by"])
+        refuting = next(
+            verdict for verdict in rivals[name]["verdicts"] if verdict["probe"] == rivals[name]["refuted_by"]
+        )
         assert refuting["errors"]["puck_m"] > toy.probe_tolerances["puck_m"]
 
 
 def test_among_equals_the_simpler_form_wins(toy: Domain):
-    evidence = choose_form(toy, black_box(toy, toy.constants.varied({"drag": 0.0})), np.random.default_rng(0), thorough=True)
+    evidence = choose_form(
+        toy, black_box(toy, toy.constants.varied({"drag": 0.0})), np.random.default_rng(0), thorough=True
+    )
     assert evidence.winner.sketch.name == "push+free"
     richer = next(candidate for candidate in evidence.candidates if candidate.sketch.name == "push+drag")
     assert richer.explained == evidence.winner.explained and richer.simplicity < evidence.winner.simplicity
@@ -84,7 +90,9 @@ def test_a_probe_that_asks_for_nothing_is_fitted_to_and_not_judged_by(toy: Domai
 
 
 def test_a_form_that_was_set_aside_too_early_gets_another_try(monkeypatch: pytest.MonkeyPatch):
-    """Walls spoil the fits of the linear forms that know of none, and with them the linear form that does; which fits fail is scripted."""
+    """Walls spoil the fits of the linear forms that know of none, and
+    with them the linear form that does; which fits fail is scripted.
+    """
     tworoom, right, rich = load_domain("tworoom"), "linear+border-and-wall", "nonlinear+border-and-wall"
     tried: list[tuple[str, list[str]]] = []
 
@@ -92,7 +100,9 @@ def test_a_form_that_was_set_aside_too_early_gets_another_try(monkeypatch: pytes
         tried.append((sketch.name, [warm_start["fitted"] for warm_start in warm_starts]))
         bends = sketch.choices["transport"] == "nonlinear"
         verdicts = [
-            ProbeVerdict(probe.name, probe.tests, {}, sketch.name in (right, rich) or (bends and probe.tests == "transport"))
+            ProbeVerdict(
+                probe.name, probe.tests, {}, sketch.name in (right, rich) or (bends and probe.tests == "transport")
+            )
             for probe in probes
             if probe.tests
         ]
@@ -121,6 +131,8 @@ def test_a_choice_is_given_up_only_for_a_rival_that_is_otherwise_alike(passes: s
     judged = [probe for probe in family.probes(np.random.default_rng(0)) if probe.tests]
     tried = []
     for name in ("free+direct+floats", "coupled+direct+floats", "gripped+direct+floats", "coupled+lagged+floats"):
-        verdicts = tuple(ProbeVerdict(probe.name, probe.tests, {}, name == passes and probe.tests == "object") for probe in judged)
+        verdicts = tuple(
+            ProbeVerdict(probe.name, probe.tests, {}, name == passes and probe.tests == "object") for probe in judged
+        )
         tried.append(FormCandidate(family.named(name), 10, 100, None, verdicts))
     assert bool(cannot_win(family.named("gripped+lagged+falls"), tried, judged)) == set_aside

@@ -1,4 +1,6 @@
-"""Every small world of the zoo is found with nothing given: no names, no time step, no form; its constants are drawn anew in every run."""
+"""Every small world of the zoo is found with nothing given: no names,
+no time step, no form; its constants are drawn anew in every run.
+"""
 
 import numpy as np
 import pytest
@@ -47,4 +49,6 @@ def test_a_stop_that_is_the_same_on_both_sides_is_one_law():
     animal = next(make for make in ZOO if make.__name__ == "soft_stop")(np.random.default_rng(SEED))
     found = search_dynamics(animal.trajectories, animal.space)
     stops = [bodies for law, bodies in found.draft.laws if law == "soft stop"]
-    assert len(stops) == 1 and found.evidence[0].constants <= 4, f"seed {SEED}: {found.draft.laws}\n{found.draft.program.text}"
+    assert len(stops) == 1 and found.evidence[0].constants <= 4, (
+        f"seed {SEED}: {found.draft.laws}\n{found.draft.program.text}"
+    )

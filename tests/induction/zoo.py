@@ -1,4 +1,6 @@
-"""A zoo of small worlds with known answers; their constants are drawn anew for every seed, so that nothing can be tuned to one set."""
+"""A zoo of small worlds with known answers; their constants are drawn
+anew for every seed, so that nothing can be tuned to one set.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,11 @@ def run(
 
 
 def second_order(
-    accelerate: Callable[..., Sequence[float]], dt: float, n: int = 1, limit: Callable | None = None, explicit: bool = False
+    accelerate: Callable[..., Sequence[float]],
+    dt: float,
+    n: int = 1,
+    limit: Callable | None = None,
+    explicit: bool = False,
 ) -> Step:
     """Positions first, then velocities; velocities move first unless explicit."""
 
@@ -72,7 +78,10 @@ def second_order(
 def first_order(rng):
     rate, gain = rng.uniform(0.05, 0.2), rng.uniform(0.1, 0.5)
     return Animal(
-        "first_order", run(rng, lambda s, a: s + gain * a - rate * s, lambda: rng.normal(size=1), PUSH), PUSH, {"rate": rate, "gain": gain}
+        "first_order",
+        run(rng, lambda s, a: s + gain * a - rate * s, lambda: rng.normal(size=1), PUSH),
+        PUSH,
+        {"rate": rate, "gain": gain},
     )
 
 
@@ -104,14 +113,22 @@ def bicycle(rng):
     dt, push, drag, length = 0.05, rng.uniform(1, 3), rng.uniform(0.1, 0.4), rng.uniform(1, 2)
 
     def step(s, a):
-        return s + dt * np.array([s[3] * np.cos(s[2]), s[3] * np.sin(s[2]), s[3] / length * np.tan(a[1]), push * a[0] - drag * s[3]])
+        return s + dt * np.array(
+            [s[3] * np.cos(s[2]), s[3] * np.sin(s[2]), s[3] / length * np.tan(a[1]), push * a[0] - drag * s[3]]
+        )
 
     trajectories = run(rng, step, lambda: rng.uniform([-4, -4, -3, 0], [4, 4, 3, 2]), PUSHES, hold=3)
     return Animal("bicycle", trajectories, PUSHES, {"push": dt * push, "drag": dt * drag, "steer": dt / length})
 
 
 def body_thrust(rng):
-    dt, thrust, turn, drag, weight = 0.05, rng.uniform(2, 6), rng.uniform(2, 5), rng.uniform(0.2, 0.8), rng.uniform(0.5, 2)
+    dt, thrust, turn, drag, weight = (
+        0.05,
+        rng.uniform(2, 6),
+        rng.uniform(2, 5),
+        rng.uniform(0.2, 0.8),
+        rng.uniform(0.5, 2),
+    )
 
     def accelerate(q, v, a):
         return [
@@ -172,7 +189,12 @@ def saturation(rng):
 def viscous(rng):
     dt, gain, drag, spring = 0.1, rng.uniform(1, 3), rng.uniform(0.2, 1.0), rng.uniform(0.5, 3)
     step = second_order(lambda q, v, a: [gain * a[0] - drag * v[0] - spring * q[0]], dt, explicit=True)
-    return Animal("viscous", run(rng, step, lambda: rng.normal(size=2), PUSH), PUSH, {"gain": gain, "drag": drag, "spring": spring})
+    return Animal(
+        "viscous",
+        run(rng, step, lambda: rng.normal(size=2), PUSH),
+        PUSH,
+        {"gain": gain, "drag": drag, "spring": spring},
+    )
 
 
 def quadratic(rng):
@@ -184,7 +206,9 @@ def quadratic(rng):
 def dry(rng):
     dt, gain, friction = 0.05, rng.uniform(4, 8), rng.uniform(0.5, 1.5)
     step = second_order(lambda q, v, a: [gain * a[0] - friction * np.sign(v[0])], dt)
-    return Animal("dry", run(rng, step, lambda: 2 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "friction": friction})
+    return Animal(
+        "dry", run(rng, step, lambda: 2 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "friction": friction}
+    )
 
 
 def sticking(rng):
@@ -203,11 +227,19 @@ def sticking(rng):
 def bent_drag(rng):
     dt, bend, pull, gain = 0.05, rng.uniform(0.5, 1.5), rng.uniform(0.5, 2), rng.uniform(1, 3)
     step = second_order(lambda q, v, a: [bend * (1 - q[0] ** 2) * v[0] - pull * q[0] + gain * a[0]], dt)
-    return Animal("bent_drag", run(rng, step, lambda: rng.normal(size=2), PUSH), PUSH, {"bend": bend, "pull": pull, "gain": gain})
+    return Animal(
+        "bent_drag", run(rng, step, lambda: rng.normal(size=2), PUSH), PUSH, {"bend": bend, "pull": pull, "gain": gain}
+    )
 
 
 def springs_between(rng):
-    dt, stiff, damp, gain, ratio = 0.05, rng.uniform(2, 8), rng.uniform(0.1, 0.5), rng.uniform(1, 4), rng.uniform(0.4, 0.8)
+    dt, stiff, damp, gain, ratio = (
+        0.05,
+        rng.uniform(2, 8),
+        rng.uniform(0.1, 0.5),
+        rng.uniform(1, 4),
+        rng.uniform(0.4, 0.8),
+    )
 
     def accelerate(q, v, a):
         pull = stiff * (q[1] - q[0]) + damp * (v[1] - v[0])
@@ -220,9 +252,20 @@ def springs_between(rng):
 
 
 def regional(rng):
-    dt, gain, wind, edge, drag = 0.05, rng.uniform(2, 6), rng.uniform(0.5, 1.5), rng.uniform(-0.3, 0.3), rng.uniform(0.3, 0.8)
+    dt, gain, wind, edge, drag = (
+        0.05,
+        rng.uniform(2, 6),
+        rng.uniform(0.5, 1.5),
+        rng.uniform(-0.3, 0.3),
+        rng.uniform(0.3, 0.8),
+    )
     step = second_order(lambda q, v, a: [gain * a[0] + wind * (q[0] > edge) - drag * v[0] - 2 * q[0]], dt)
-    return Animal("regional", run(rng, step, lambda: 1.5 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "wind": wind, "drag": drag})
+    return Animal(
+        "regional",
+        run(rng, step, lambda: 1.5 * rng.normal(size=2), PUSH),
+        PUSH,
+        {"gain": gain, "wind": wind, "drag": drag},
+    )
 
 
 def clip(rng):
@@ -243,7 +286,9 @@ def stop(rng):
         return np.clip(q, -wall, wall), np.where(out, 0.0, v)
 
     step = second_order(lambda q, v, a: [gain * a[0] - drag * v[0]], dt, limit=limit)
-    return Animal("stop", run(rng, step, lambda: 0.3 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "drag": drag, "wall": wall})
+    return Animal(
+        "stop", run(rng, step, lambda: 0.3 * rng.normal(size=2), PUSH), PUSH, {"gain": gain, "drag": drag, "wall": wall}
+    )
 
 
 def bounce(rng):
@@ -259,13 +304,23 @@ def bounce(rng):
 
 
 def soft_stop(rng):
-    dt, gain, edge, stiff, drag = 0.02, rng.uniform(3, 6), rng.uniform(0.4, 0.7), rng.uniform(50, 150), rng.uniform(0.2, 0.6)
+    dt, gain, edge, stiff, drag = (
+        0.02,
+        rng.uniform(3, 6),
+        rng.uniform(0.4, 0.7),
+        rng.uniform(50, 150),
+        rng.uniform(0.2, 0.6),
+    )
 
     def accelerate(q, v, a):
         return [gain * a[0] - drag * v[0] - stiff * max(q[0] - edge, 0) - stiff * min(q[0] + edge, 0)]
 
-    trajectories = run(rng, second_order(accelerate, dt), lambda: rng.uniform(-0.5, 0.5, 2) * [1, 4], PUSH, hold=5, steps=150)
-    return Animal("soft_stop", trajectories, PUSH, {"gain": gain, "drag": drag, "edge": edge, "stiff": stiff}, laws=("soft stop",))
+    trajectories = run(
+        rng, second_order(accelerate, dt), lambda: rng.uniform(-0.5, 0.5, 2) * [1, 4], PUSH, hold=5, steps=150
+    )
+    return Animal(
+        "soft_stop", trajectories, PUSH, {"gain": gain, "drag": drag, "edge": edge, "stiff": stiff}, laws=("soft stop",)
+    )
 
 
 def burning_mass(rng):
@@ -282,7 +337,13 @@ def burning_mass(rng):
 
 def throttle(rng):
     """A thrust that is clipped at zero and at full, over a mass that burns away, against drag."""
-    dt, burn, thrust, weight, drag = 0.05, rng.uniform(0.1, 0.2), rng.uniform(8, 14), rng.uniform(2, 5), rng.uniform(0.05, 0.2)
+    dt, burn, thrust, weight, drag = (
+        0.05,
+        rng.uniform(0.1, 0.2),
+        rng.uniform(8, 14),
+        rng.uniform(2, 5),
+        rng.uniform(0.05, 0.2),
+    )
     full = rng.uniform(0.5, 0.8)
 
     def step(s, a):
@@ -290,7 +351,9 @@ def throttle(rng):
         v = s[1] + dt * (thrust * given / s[2] - weight - drag * abs(s[1]) * s[1] / s[2])
         return np.array([s[0] + dt * v, v, s[2] - dt * burn * given])
 
-    trajectories = run(rng, step, lambda: np.array([rng.normal(), 2 * rng.normal(), rng.uniform(1.5, 2.5)]), PUSH, hold=4)
+    trajectories = run(
+        rng, step, lambda: np.array([rng.normal(), 2 * rng.normal(), rng.uniform(1.5, 2.5)]), PUSH, hold=4
+    )
     return Animal("throttle", trajectories, PUSH, {"thrust": thrust, "weight": weight, "burn": burn, "full": full})
 
 
@@ -310,7 +373,13 @@ def paddle(rng):
 
 def reactor(rng):
     """A reaction that heat speeds up and that heats by itself."""
-    dt, flow, barrier, heat, gain = 0.02, rng.uniform(0.5, 1.5), rng.uniform(1500, 3000), rng.uniform(30, 60), rng.uniform(10, 30)
+    dt, flow, barrier, heat, gain = (
+        0.02,
+        rng.uniform(0.5, 1.5),
+        rng.uniform(1500, 3000),
+        rng.uniform(30, 60),
+        rng.uniform(10, 30),
+    )
     rate = rng.uniform(0.5, 1.5) * np.exp(barrier / 340)
 
     def step(s, a):
@@ -318,7 +387,9 @@ def reactor(rng):
         return s + dt * np.array([flow * (1 - s[0]) - used, 2 * (330 - s[1]) + heat * used + gain * a[0]])
 
     trajectories = run(rng, step, lambda: rng.uniform([0.3, 300], [0.9, 380]), PUSH, hold=6)
-    return Animal("reactor", trajectories, PUSH, {"flow": dt * flow, "barrier": barrier, "gain": dt * gain}, laws=("growth",))
+    return Animal(
+        "reactor", trajectories, PUSH, {"flow": dt * flow, "barrier": barrier, "gain": dt * gain}, laws=("growth",)
+    )
 
 
 def action_table(rng):
@@ -332,7 +403,9 @@ def even_table(rng):
     dt, force, drag = 0.05, rng.uniform(2, 5), rng.uniform(0.3, 0.8)
     space = ActionSpace("discrete", counts=(3,))
     step = second_order(lambda q, v, a: [force * (a[0] - 1) - drag * v[0]], dt)
-    return Animal("even_table", run(rng, step, lambda: rng.normal(size=2), space), space, {"drag": drag, "force": force})
+    return Animal(
+        "even_table", run(rng, step, lambda: rng.normal(size=2), space), space, {"drag": drag, "force": force}
+    )
 
 
 def pendulum(rng):
@@ -340,7 +413,10 @@ def pendulum(rng):
     step = second_order(lambda q, v, a: [gain * a[0] - drag * v[0] + pull * np.sin(q[0])], dt)
     see = lambda s: np.array([np.cos(s[0]), np.sin(s[0]), s[1]])  # noqa: E731
     return Animal(
-        "pendulum", run(rng, step, lambda: rng.uniform(-3, 3, 2), PUSH, observe=see), PUSH, {"gain": gain, "pull": pull, "drag": drag}
+        "pendulum",
+        run(rng, step, lambda: rng.uniform(-3, 3, 2), PUSH, observe=see),
+        PUSH,
+        {"gain": gain, "pull": pull, "drag": drag},
     )
 
 
@@ -362,7 +438,10 @@ def extra_columns(rng):
     arm = rng.uniform(0.5, 2)
     see = lambda s: np.array([s[0], 3.0, s[1], arm * np.cos(s[0]) + s[0], rng.normal(), 2.5 * s[0] - 1])  # noqa: E731
     return Animal(
-        "extra_columns", run(rng, step, lambda: rng.normal(size=2), PUSH, observe=see), PUSH, {"gain": gain, "drag": drag, "spring": spring}
+        "extra_columns",
+        run(rng, step, lambda: rng.normal(size=2), PUSH, observe=see),
+        PUSH,
+        {"gain": gain, "drag": drag, "spring": spring},
     )
 
 
@@ -390,7 +469,12 @@ def rk4_repeat(rng):
             s = s + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
         return s
 
-    return Animal("rk4_repeat", run(rng, step, lambda: rng.uniform(-2, 2, 2), PUSH), PUSH, {"gain": gain, "pull": pull, "drag": drag})
+    return Animal(
+        "rk4_repeat",
+        run(rng, step, lambda: rng.uniform(-2, 2, 2), PUSH),
+        PUSH,
+        {"gain": gain, "pull": pull, "drag": drag},
+    )
 
 
 def substeps(rng):
@@ -402,7 +486,12 @@ def substeps(rng):
             s = small(s, a)
         return s
 
-    return Animal("substeps", run(rng, step, lambda: rng.uniform(-2, 2, 2), PUSH), PUSH, {"gain": gain, "pull": pull, "drag": drag})
+    return Animal(
+        "substeps",
+        run(rng, step, lambda: rng.uniform(-2, 2, 2), PUSH),
+        PUSH,
+        {"gain": gain, "pull": pull, "drag": drag},
+    )
 
 
 def geared(rng):
@@ -500,7 +589,13 @@ def late_servo(rng):
 
 
 def discs(rng):
-    dt, gain, drag, reach, back = 0.02, rng.uniform(4, 8), rng.uniform(0.2, 0.6), rng.uniform(0.3, 0.5), rng.uniform(0.5, 1.0)
+    dt, gain, drag, reach, back = (
+        0.02,
+        rng.uniform(4, 8),
+        rng.uniform(0.2, 0.6),
+        rng.uniform(0.3, 0.5),
+        rng.uniform(0.5, 1.0),
+    )
 
     def step(s, a):
         q, v = s[:4].reshape(2, 2), s[4:].reshape(2, 2)

@@ -1,4 +1,6 @@
-"""The guard that no prior gives a simulator's constant away: in whatever unit it is written, none lies on a bound or in the middle."""
+"""The guard that no prior gives a simulator's constant away: in
+whatever unit it is written, none lies on a bound or in the middle.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-# What a symbol measures, and how many of the base unit it is. Shares, counts, ratios and gripper openings are plain numbers.
+# What a symbol measures, and how many of the base unit it is. Shares, counts, ratios and gripper openings are plain
+# numbers.
 SYMBOLS: dict[str, tuple[dict[str, int], float]] = {
     "m": ({"length": 1}, 1.0),
     "mm": ({"length": 1}, 1e-3),
@@ -30,7 +33,9 @@ NEAR = 0.05
 
 
 class Prior(NamedTuple):
-    """What a learner is given of a constant: a logarithmic prior has its middle at the geometric mean, a choice among a few has none."""
+    """What a learner is given of a constant: a logarithmic prior has
+    its middle at the geometric mean, a choice among a few has none.
+    """
 
     name: str
     unit: str
@@ -57,7 +62,9 @@ Dimension = tuple[tuple[str, int], ...]
 
 
 def in_base_units(unit: str, step_s: float | None) -> tuple[Dimension, float]:
-    """The dimension of a unit such as `N m s/rad` or `1/s^2`, and how many base units it is; an unknown symbol fails."""
+    """The dimension of a unit such as `N m s/rad` or `1/s^2`,
+    and how many base units it is; an unknown symbol fails.
+    """
     dimension: dict[str, int] = {}
     factor = 1.0
     above, *below = unit.split("/")

@@ -21,12 +21,15 @@ def test_the_deepest_corner_is_found(seed: int):
     plane, corner = np.unravel_index(np.argmax(overlaps), overlaps.shape)
     [(depth, normal, place, speed, slide)] = touch_planes([], body, hull=HULL, planes=PLANES)
     assert depth == pytest.approx(overlaps.max(), abs=1e-9)
-    np.testing.assert_allclose(rotate(normal, body[2]), -np.array(PLANES[plane][:2]), atol=1e-9)  # outwards, of the body
+    # Outwards, of the body.
+    np.testing.assert_allclose(rotate(normal, body[2]), -np.array(PLANES[plane][:2]), atol=1e-9)
     np.testing.assert_allclose(place, HULL[corner])
     assert (speed, slide) == (0.0, 0.0)
 
 
-@pytest.mark.parametrize("corners", [HULL, ((0.0, 0.0), (9.0, 0.0), (0.5, 1.0)), ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))])
+@pytest.mark.parametrize(
+    "corners", [HULL, ((0.0, 0.0), (9.0, 0.0), (0.5, 1.0)), ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0))]
+)
 def test_the_gap_is_that_to_the_nearest_place_of_the_outline(corners: tuple):
     points, ends = np.random.default_rng(0).uniform(-12, 12, (500, 2)), np.array([*corners, corners[0]])
     nearest, inside = np.full(500, np.inf), np.ones(500, bool)
@@ -39,14 +42,21 @@ def test_the_gap_is_that_to_the_nearest_place_of_the_outline(corners: tuple):
         )
     gap, normal = gap_to_polygon(points.T, corners)
     np.testing.assert_allclose(gap, np.where(inside, -nearest, nearest), atol=1e-9)
-    np.testing.assert_allclose(gap_to_polygon((points - gap[:, None] * np.transpose(normal)).T, corners)[0], 0, atol=1e-9)  # on the outline
+    # On the outline.
+    np.testing.assert_allclose(
+        gap_to_polygon((points - gap[:, None] * np.transpose(normal)).T, corners)[0], 0, atol=1e-9
+    )
 
 
 def test_contacts_push_a_body_until_it_enters_none_and_none_pulls():
     rng = np.random.default_rng(1)
     for _ in range(50):
         bearing = rng.uniform(0, 2) + np.array([0.0, 2.2, 4.4])  # a body that is nearly shut in
-        normals, places, speeds = np.array([np.cos(bearing), np.sin(bearing)]).T, rng.uniform(-1, 1, (3, 2)), rng.uniform(-1, 0.2, 3)
+        normals, places, speeds = (
+            np.array([np.cos(bearing), np.sin(bearing)]).T,
+            rng.uniform(-1, 1, (3, 2)),
+            rng.uniform(-1, 0.2, 3),
+        )
         contacts = [(0.1, *each, 0.0) for each in zip(normals, places, speeds, strict=True)]
         apart = [*contacts[:2], (-0.1, *contacts[2][1:])]
         vx, vy, spin = push_smoothly(apart, (0.0, 0.0, 0.0), inertia=2.0, center=(0.0, 0.0))

@@ -1,4 +1,6 @@
-"""Forms and their families: distinct, findable, with constants that do not clash, and blind to what only a simulator knows."""
+"""Forms and their families: distinct, findable, with constants
+that do not clash, and blind to what only a simulator knows.
+"""
 
 import ast
 from pathlib import Path
@@ -34,7 +36,11 @@ def test_forms_are_distinct_and_findable(domain: Domain):
     family = domain.family()
     forms = family.forms()
     assert len(forms) > 2
-    assert len({form.acts for form in forms}) == len({emit(form, {}, {}, "One title.").text for form in forms}) == len(forms)
+    assert (
+        len({form.acts for form in forms})
+        == len({emit(form, {}, {}, "One title.").text for form in forms})
+        == len(forms)
+    )
     for form in forms:
         assert family.named(form.name).choices == form.choices
         assert tuple(form.fields) == domain.scene.state_space.names

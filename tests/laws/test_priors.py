@@ -29,7 +29,12 @@ def test_no_prior_gives_a_constant_of_the_simulator_away(domain: Domain):
     assert list(given_away(priors_of(domain), truths_of(domain), STEP_S.get(domain.name))) == []
 
 
-SIBLINGS = [("pusht", {"blocks": 2}), ("pusht", {"response": "inertial"}), ("cube", {"blocks": 2}), ("reacher", {"links": 3})]
+SIBLINGS = [
+    ("pusht", {"blocks": 2}),
+    ("pusht", {"response": "inertial"}),
+    ("cube", {"blocks": 2}),
+    ("reacher", {"links": 3}),
+]
 
 
 @pytest.mark.parametrize(("name", "vary"), SIBLINGS, ids=str)
@@ -43,14 +48,18 @@ def test_nor_does_a_prior_of_a_sibling(name: str, vary: dict[str, object]):
 
 def test_a_world_with_steps_and_seconds_says_how_long_a_step_is(domain: Domain):
     dimensions = [dict(in_base_units(record.unit, None)[0]) for record in (*priors_of(domain), *truths_of(domain))]
-    mixed = any("step" in dimension for dimension in dimensions) and any("time" in dimension for dimension in dimensions)
+    mixed = any("step" in dimension for dimension in dimensions) and any(
+        "time" in dimension for dimension in dimensions
+    )
     assert not mixed or domain.name in STEP_S
 
 
 def test_bounds_are_round_and_priors_broad(domain: Domain):
     for name, constant in declared_constants(domain).items():
         if constant.kind != "choice":
-            assert all(float(f"{bound:.2g}") == bound for bound in (constant.low, constant.high)), f"{name}: bounds are not round"
+            assert all(float(f"{bound:.2g}") == bound for bound in (constant.low, constant.high)), (
+                f"{name}: bounds are not round"
+            )
             assert constant.high >= 10 * constant.low if constant.kind == "log" else constant.high > constant.low
 
 
@@ -61,14 +70,20 @@ def test_bounds_are_round_and_priors_broad(domain: Domain):
         (Prior("LIMIT", "deg", 0, 320), Truth("limit", "rad", math.radians(160)), None, "is centred on"),
         (Prior("SPEED", "px/step", 0.1, 5, "log"), Truth("speed", "px/s", 50), 0.1, "a bound of SPEED"),
         (Prior("SPEED", "px/s", 0, 100), Truth("speed", "px/step", 5), 0.1, "is centred on"),
-        (Prior("SPEED", "px/s", 0, 100), Truth("speed", "px/step", 5), None, ""),  # without a duration the two say nothing to each other
+        # Without a duration the two say nothing to each other.
+        (Prior("SPEED", "px/s", 0, 100), Truth("speed", "px/step", 5), None, ""),
         (Prior("PUSH", "N", 0.1, 10, "log"), Truth("push", "kg m/s^2", 1.02), None, "is centred on"),
         (Prior("WIDTH", "mm", 0, 20), Truth("width", "m", 0.02), None, "a bound of WIDTH"),
         (Prior("GRIP", "", 0.1, 10, "log"), Truth("grip", "opening", 1.0), None, "is centred on"),
         (Prior("SHARE", "", 0, 1), Truth("grip", "opening", 1.0), None, ""),  # no share is more than all
         (Prior("WAY", "m", 0, 1), Truth("length", "m", 1.0), None, "a bound of WAY"),
         (Prior("WAY", "m", 0, 1), Truth("area", "m^2", 1.0), None, ""),
-        (Prior("PACE", "s", 0.001, 0.1, "log"), Truth("gain", "1/s", 3.0), 0.1, "a bound of PACE is the simulator's duration of a step"),
+        (
+            Prior("PACE", "s", 0.001, 0.1, "log"),
+            Truth("gain", "1/s", 3.0),
+            0.1,
+            "a bound of PACE is the simulator's duration of a step",
+        ),
         (Prior("WAY", "m", -1, 1), Truth("offset", "m", 0.0), None, ""),
     ],
 )

@@ -30,5 +30,7 @@ def test_links_hang_on_one_another():
     x, y, _, angle, _ = places[last]
     length = drawing.objects[last].geometry.length or 0.0
     # The end of the last link is the fingertip, which the state tells by itself.
-    assert (x + length * np.cos(angle), y + length * np.sin(angle)) == pytest.approx(tuple(places[last + 1, :2]), abs=1e-6)
+    assert (x + length * np.cos(angle), y + length * np.sin(angle)) == pytest.approx(
+        tuple(places[last + 1, :2]), abs=1e-6
+    )
     assert drawing.solid

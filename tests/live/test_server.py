@@ -1,4 +1,6 @@
-"""The page in a real browser, and the server as others meet it: on this machine alone, for its own page alone, until it is told to end."""
+"""The page in a real browser, and the server as others meet it: on
+this machine alone, for its own page alone, until it is told to end.
+"""
 
 import json
 import signal
@@ -24,7 +26,19 @@ class Page:
 
     def __init__(self, folder: Path, *options: str):
         self.folder = folder
-        words = [sys.executable, "-c", COMMAND, "live", str(folder), *options, "--port", "0", "--horizon", "10", "--json"]
+        words = [
+            sys.executable,
+            "-c",
+            COMMAND,
+            "live",
+            str(folder),
+            *options,
+            "--port",
+            "0",
+            "--horizon",
+            "10",
+            "--json",
+        ]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stdout is not None and self.process.stderr is not None
         line = self.process.stdout.readline()
@@ -106,12 +120,15 @@ def test_slide_drag_plan_and_save(page: Page, chromium: Browser, tmp_path: Path)
     with chromium.tab() as tab:
         tab.open(page.url)
         tab.wait(
-            "window.live && document.querySelectorAll('.row').length === 2 && document.querySelectorAll('#fields canvas').length === 2"
+            "window.live && document.querySelectorAll('.row').length === 2 && "
+            "document.querySelectorAll('#fields canvas').length === 2"
         )
         # Slide: the ghost parts from the truth, the text and the other tab say so.
         x, y = tab.middle("input[type=range][data-dial=PUSH]")
         tab.drag((x, y), (x + 60, y))
-        tab.wait("document.querySelector('.row').classList.contains('changed') && window.live.drawn === window.live.answered")
+        tab.wait(
+            "document.querySelector('.row').classList.contains('changed') && window.live.drawn === window.live.answered"
+        )
         value = tab.value("Number(document.querySelector('input[type=number][data-dial=PUSH]').value)")
         assert 3.0 < value < 6.0
         # The last place of the slider is answered last.
@@ -124,7 +141,10 @@ def test_slide_drag_plan_and_save(page: Page, chromium: Browser, tmp_path: Path)
         # Drag the goal in its chart, then plan to it.
         x, y = tab.middle("#fields canvas")
         tab.drag((x, y), (x, y - 20))
-        tab.wait("document.getElementById('plan').textContent === 'plan to goal' && window.live.drawn === window.live.answered")
+        tab.wait(
+            "document.getElementById('plan').textContent === 'plan to goal' && window.live.drawn === "
+            "window.live.answered"
+        )
         tab.click("#plan")
         tab.wait("document.getElementById('where').textContent.includes('a plan, imagined and done')")
         for button in ("#perturb", "#step", "#next", "#play"):
@@ -154,7 +174,9 @@ def test_a_goal_is_dragged_inside_the_scene(page: Page, chromium: Browser):
         tab.wait("window.live && live.scene && live.scene.goal && live.drawn >= 0")
         tab.middle("#scene")  # brings the canvas into view
         x, y = tab.wait(GOAL_AT)
-        middle = tab.value("(() => { const b = live.scene.canvas.getBoundingClientRect(); return b.x + b.width / 2; })()")
+        middle = tab.value(
+            "(() => { const b = live.scene.canvas.getBoundingClientRect(); return b.x + b.width / 2; })()"
+        )
         aside = 40 if x < middle else -40
         tab.drag((x, y), (x + aside, y))
         tab.wait("live.answered > 0 && live.drawn === live.answered")

@@ -65,7 +65,12 @@ def test_what_a_page_is_told(session: Session):
     assert [shape["name"] for shape in world["scene"]["shapes"]] == ["puck", "rail"]
     assert [line["dial"] for line in world["listing"] if line["dial"] is not None] == [0, 1]
     motion = json.loads(motion_text(turned(session, 0, 4.0), serial=5))
-    assert (motion["serial"], motion["changed"], len(motion["true"]), len(motion["places"]["imagined"])) == (5, 1, 11, 11)
+    assert (motion["serial"], motion["changed"], len(motion["true"]), len(motion["places"]["imagined"])) == (
+        5,
+        1,
+        11,
+        11,
+    )
     assert motion["places"]["true"][4][0][0] == pytest.approx(motion["true"][4][0], rel=1e-5)
 
 

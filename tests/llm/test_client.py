@@ -6,7 +6,17 @@ import pytest
 from scripted_server import scripted
 
 from visualpatchworld.errors import CannotWrite
-from visualpatchworld.llm.client import BadRecording, Budget, Client, Endpoint, EndpointFailed, OutOfBudget, Price, Tape, Usage
+from visualpatchworld.llm.client import (
+    BadRecording,
+    Budget,
+    Client,
+    Endpoint,
+    EndpointFailed,
+    OutOfBudget,
+    Price,
+    Tape,
+    Usage,
+)
 
 
 def client(url: str, **settings: object) -> Client:
@@ -58,7 +68,12 @@ def test_what_does_not_pass_ends_in_one_sentence(answer: object, sentence: str):
 
 @pytest.mark.parametrize(
     ("answer", "sentence"),
-    [(401, "refused: HTTP 401"), (302, "refused: HTTP 302"), ({"choices": []}, "OpenAI-compatible"), ({"a": 1}, "OpenAI-compatible")],
+    [
+        (401, "refused: HTTP 401"),
+        (302, "refused: HTTP 302"),
+        ({"choices": []}, "OpenAI-compatible"),
+        ({"a": 1}, "OpenAI-compatible"),
+    ],
 )
 def test_what_can_not_get_better_is_not_tried_again(answer: object, sentence: str):
     with scripted([answer]) as server, pytest.raises(EndpointFailed, match=sentence):  # type: ignore[list-item]
@@ -80,7 +95,9 @@ def test_a_refusal_is_an_empty_answer_and_called_one():
     assert (reply.text, reply.finish, reply.tokens_asked) == ("", "refusal", 0)
 
 
-def test_the_key_is_sent_and_said_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+def test_the_key_is_sent_and_said_nowhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
     monkeypatch.setenv("VPW_API_KEY", "sk-secret")
     with scripted(["x"]) as server:
         model = client(server.url, tape=Tape(tmp_path / "calls.jsonl", "record"))

@@ -21,7 +21,9 @@ WHOLE: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def add(folder: Path, successes: Sequence[bool], solved: int = 0, domain: str = "slider", plans: int = 2, **changes: Any) -> Cell:
+def add(
+    folder: Path, successes: Sequence[bool], solved: int = 0, domain: str = "slider", plans: int = 2, **changes: Any
+) -> Cell:
     """A cell with one outcome per success; the first `solved` tasks were solved at their start."""
     folder.mkdir(parents=True, exist_ok=True)
     world = load_domain(domain)
@@ -50,11 +52,21 @@ def add_floors(folder: Path, zero: Sequence[bool], random: Sequence[bool], **cha
         add(folder, successes, method=method, score="none", planner="", program="", plans=0, **changes)
 
 
-def add_analysis(folder: Path, kind: str, data: Mapping[str, Any], domain: str = "slider", method: str = "vpw", **changes: Any) -> Analysis:
+def add_analysis(
+    folder: Path, kind: str, data: Mapping[str, Any], domain: str = "slider", method: str = "vpw", **changes: Any
+) -> Analysis:
     """An analysis with these data."""
-    fields: dict[str, Any] = {"source": domain, "program": "aaa", "seed": 0, "episodes": "eee", "versions": {}} | changes
+    fields: dict[str, Any] = {
+        "source": domain,
+        "program": "aaa",
+        "seed": 0,
+        "episodes": "eee",
+        "versions": {},
+    } | changes
     title = source_title(load_domain(domain), fields["source"])
-    analysis = Analysis(kind=kind, domain=domain, title=title, method=method, data={**WHOLE.get(kind, {}), **data}, **fields)
+    analysis = Analysis(
+        kind=kind, domain=domain, title=title, method=method, data={**WHOLE.get(kind, {}), **data}, **fields
+    )
     write_analysis(folder, analysis)
     return analysis
 

@@ -34,7 +34,9 @@ def test_a_program_that_foresees_everything_is_left_alone(toy: Domain, program: 
     assert found.program.text == program.text
 
 
-def test_a_program_with_a_wrong_constant_is_surprised_and_mended(toy: Domain, program: Program, episodes: list[Episode]):
+def test_a_program_with_a_wrong_constant_is_surprised_and_mended(
+    toy: Domain, program: Program, episodes: list[Episode]
+):
     name = next(name for name, value in program.constants.items() if isinstance(value, float) and value > 0)
     wrong = program.edited({name: 1.5 * program.constants[name]})
     found = run(toy, wrong, episodes)
@@ -46,8 +48,12 @@ def test_a_program_with_a_wrong_constant_is_surprised_and_mended(toy: Domain, pr
     assert found.program.constants[name] == pytest.approx(program.constants[name], rel=0.02)
 
 
-def test_a_refit_that_makes_held_out_errors_worse_is_refused(toy: Domain, program: Program, episodes: list[Episode], monkeypatch):
-    wrong = program.edited({name: 1.02 * value for name, value in program.constants.items() if isinstance(value, float)})
+def test_a_refit_that_makes_held_out_errors_worse_is_refused(
+    toy: Domain, program: Program, episodes: list[Episode], monkeypatch
+):
+    wrong = program.edited(
+        {name: 1.02 * value for name, value in program.constants.items() if isinstance(value, float)}
+    )
 
     def bad_fit(unfitted, constants, *rest):
         values = {name: 3.0 * program.constants[name] for name in constants}

@@ -23,14 +23,21 @@ from visualpatchworld.trace.episode import Episode, collect
 RESTS = Program(STATE + "def step(state, action):\n    return state\n")
 
 
-def measurand(domain: Domain, episodes: Sequence[Episode], program: Program | None = RIGHT, **changes: Any) -> Measurand:
+def measurand(
+    domain: Domain, episodes: Sequence[Episode], program: Program | None = RIGHT, **changes: Any
+) -> Measurand:
     fields: dict[str, Any] = {"source": "toy", "method": "vpw"} | changes
     return Measurand(domain=domain, constants=domain.constants, episodes=episodes, program=program, **fields)
 
 
 def test_an_analysis_says_what_it_was_measured_from(toy: Domain, toy_episodes: list[Episode]):
     analysis = measure_analysis("rollout", measurand(toy, toy_episodes, written_by="small, 8 calls", seed=3))
-    assert (analysis.kind, analysis.domain, analysis.title, analysis.source) == ("rollout", "slider", "Slider toy", "toy")
+    assert (analysis.kind, analysis.domain, analysis.title, analysis.source) == (
+        "rollout",
+        "slider",
+        "Slider toy",
+        "toy",
+    )
     assert (analysis.program, analysis.written_by, analysis.seed) == (RIGHT.hash, "small, 8 calls", 3)
     assert {"visualpatchworld", "jax", "python"} <= set(analysis.versions)
     others = measure_analysis("rollout", measurand(toy, toy_episodes[::-1]))
@@ -56,7 +63,9 @@ def test_rollout_errors_are_the_distances_that_they_should_be(toy: Domain, toy_e
 
 @pytest.mark.parametrize("kind", ["rollout", "motion", "smoothness", "transition"])
 def test_a_sandboxed_program_is_measured_like_a_trusted_one(kind: str, toy: Domain, toy_episodes: list[Episode]):
-    trusted, locked_in = (measure_analysis(kind, measurand(toy, toy_episodes, OBEYS, sandboxed=sandboxed)) for sandboxed in (False, True))
+    trusted, locked_in = (
+        measure_analysis(kind, measurand(toy, toy_episodes, OBEYS, sandboxed=sandboxed)) for sandboxed in (False, True)
+    )
     assert_alike(json.loads(json.dumps(trusted.data)), json.loads(json.dumps(locked_in.data)))
 
 
@@ -103,7 +112,13 @@ def test_motion_is_that_of_the_liveliest_episode_one_step_at_a_time(toy: Domain,
 def test_landscapes_are_compared_by_order_gap_steps_and_best_action():
     engine = np.array([0.0, 1.0, 2.0, 4.0])
     same = compare(2.0 + 0 * engine + engine, engine)
-    assert (same["agreement"], same["gap"], same["engine_step"], same["program_step"], same["regret"]) == (1.0, 0.5, 0.5, 0.5, 0.0)
+    assert (same["agreement"], same["gap"], same["engine_step"], same["program_step"], same["regret"]) == (
+        1.0,
+        0.5,
+        0.5,
+        0.5,
+        0.0,
+    )
     reversed_ = compare(engine[::-1], engine)
     assert (reversed_["agreement"], reversed_["regret"]) == (0.0, 1.0)
     flat = compare(np.zeros(4), engine)
@@ -162,20 +177,34 @@ def test_an_audit_draws_both_graphs_where_the_puck_is(toy: Domain, toy_episodes:
 
 def test_an_audit_draws_pictures_where_a_file_has_none(toy: Domain, toy_episodes: list[Episode]):
     bare = [replace(episode, frames=None) for episode in toy_episodes]
-    drawn, kept = (measure_analysis("audit", measurand(toy, each, None, method="tool", frames=6)) for each in (bare, toy_episodes))
+    drawn, kept = (
+        measure_analysis("audit", measurand(toy, each, None, method="tool", frames=6)) for each in (bare, toy_episodes)
+    )
     assert drawn.data["rmse"] == kept.data["rmse"]
     with pytest.raises(VpwError, match="calibration was fitted to"):
         measure_analysis("audit", measurand(toy, bare, None, method="tool", episodes_seed=SEED))
 
 
 def test_kinds_are_found_and_others_refused(toy: Domain, toy_episodes: list[Episode]):
-    assert find_analyses() == {"audit": "tool", "motion": "program", "rollout": "program", "smoothness": "program", "transition": "program"}
+    assert find_analyses() == {
+        "audit": "tool",
+        "motion": "program",
+        "rollout": "program",
+        "smoothness": "program",
+        "transition": "program",
+    }
     with pytest.raises(UnknownName, match=r"No analysis 'rolout'.*Did you mean 'rollout'\?"):
         measure_analysis("rolout", measurand(toy, toy_episodes))
     with pytest.raises(VpwError, match="give --program FILE"):
         measure_analysis("rollout", measurand(toy, toy_episodes, None))
     short = [
-        replace(each, observations=each.observations[:9], engine_states=each.engine_states[:9], actions=each.actions[:8], frames=None)
+        replace(
+            each,
+            observations=each.observations[:9],
+            engine_states=each.engine_states[:9],
+            actions=each.actions[:8],
+            frames=None,
+        )
         for each in toy_episodes
     ]
     with pytest.raises(VpwError, match="No test episode of 'toy' has 25 steps"):
@@ -203,4 +232,8 @@ def test_programs_are_found_by_the_names_of_their_folders(tmp_path: Path):
     (tmp_path / "gif-mcts-pond").mkdir()  # wrote nothing that loads
     found = [(program.method, program.sandboxed) for program in find_programs(tmp_path, "pond", "pond")]
     assert found == [("vpw", False), ("linear", False), ("pomdp-coder", True), ("worldcoder", True)]
-    assert [program.method for program in find_programs(tmp_path, "pond", "pond_demos")] == ["vpw", "pomdp-coder", "worldcoder"]
+    assert [program.method for program in find_programs(tmp_path, "pond", "pond_demos")] == [
+        "vpw",
+        "pomdp-coder",
+        "worldcoder",
+    ]

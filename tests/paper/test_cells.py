@@ -154,7 +154,10 @@ DAMAGE = {
     "half": (lambda line: line[:80], "it is not JSON"),
     "deep": (lambda line: "[" * 50_000, "it is not JSON"),
     "text for a number": (lambda line: damaged(line, task="1"), "outcome.task: input should be a valid integer"),
-    "not finite": (lambda line: damaged(line, plan_seconds=[math.nan]), "outcome.plan_seconds.0: input should be a finite number"),
+    "not finite": (
+        lambda line: damaged(line, plan_seconds=[math.nan]),
+        "outcome.plan_seconds.0: input should be a finite number",
+    ),
     "negative": (lambda line: damaged(line, steps=-1), "outcome.steps"),
     "a field too many": (lambda line: damaged(line, more=1), "outcome.more"),
     "twice": (lambda line: damaged(line, task=0), "task 0 is in line 1 already"),

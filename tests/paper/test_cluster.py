@@ -1,4 +1,6 @@
-"""Cells on a Dask cluster of this machine: the same lines as alone, also when a worker is lost with the job that it runs."""
+"""Cells on a Dask cluster of this machine: the same lines as
+alone, also when a worker is lost with the job that it runs.
+"""
 
 import json
 import os
@@ -34,7 +36,10 @@ class Started:
     def __init__(self, module: str, *arguments: str, said: Path):
         with said.open("w") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", f"distributed.cli.{module}", *arguments], stderr=log, stdout=log, start_new_session=True
+                [sys.executable, "-m", f"distributed.cli.{module}", *arguments],
+                stderr=log,
+                stdout=log,
+                start_new_session=True,
             )
 
     def kill(self) -> None:
@@ -47,8 +52,19 @@ class Started:
 def two_workers(folder: Path) -> Iterator[tuple[str, list[Started]]]:
     """A scheduler and two workers on loopback: the address, and the workers."""
     place = folder / "scheduler.json"
-    scheduler = Started("dask_scheduler", *LOOPBACK, "--port", "0", "--scheduler-file", str(place), said=folder / "scheduler.log")
-    arguments = (*LOOPBACK, "--scheduler-file", str(place), "--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
+    scheduler = Started(
+        "dask_scheduler", *LOOPBACK, "--port", "0", "--scheduler-file", str(place), said=folder / "scheduler.log"
+    )
+    arguments = (
+        *LOOPBACK,
+        "--scheduler-file",
+        str(place),
+        "--nthreads",
+        "1",
+        "--no-nanny",
+        "--local-directory",
+        str(folder),
+    )
     workers = [Started("dask_worker", *arguments, said=folder / f"worker-{i}.log") for i in range(2)]
     try:
         deadline = time.monotonic() + START_S
@@ -72,7 +88,10 @@ def prepared(folder: Path, toy_file: Path) -> Path:
 
 def lines(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """Every result line, but for how long planning took."""
-    found = {path.name: [json.loads(line) for line in path.read_text().splitlines()] for path in (folder / "results").glob("*.jsonl")}
+    found = {
+        path.name: [json.loads(line) for line in path.read_text().splitlines()]
+        for path in (folder / "results").glob("*.jsonl")
+    }
     for rows in found.values():
         for row in rows:
             assert row["outcome"].pop("plan_seconds") is not None

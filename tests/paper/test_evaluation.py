@@ -71,7 +71,15 @@ def test_conditions_put_observer_and_scorer_together(toy: Domain):
     model = InducedScorer(RIGHT, toy.cost)
 
     def condition(observe, score) -> Condition:
-        return Condition(domain=toy, constants=toy.constants, model=model, observe=observe, score=score, planner=toy.planner, cost=toy.cost)
+        return Condition(
+            domain=toy,
+            constants=toy.constants,
+            model=model,
+            observe=observe,
+            score=score,
+            planner=toy.planner,
+            cost=toy.cost,
+        )
 
     assert condition("oracle", "induced").scorer() is model
     hybrid, ceiling = condition("oracle", "hybrid").scorer(), condition("oracle", "simulator").scorer()
@@ -129,7 +137,10 @@ def test_floors_rest_and_act_at_random_on_the_same_tasks(tmp_path: Path, asked: 
     assert {row["cell"]["program"] for row in rows} == {""}
     told = report(config, outcomes(tmp_path, config), floors)
     assert (told["floor_zero"], told["floor_random"]) == (floors["zero"].success, floors["random"].success)
-    wanted = "domain observe score metric offset budget n seed success success_unsolved n_unsolved ci95 floor_zero floor_random"
+    wanted = (
+        "domain observe score metric offset budget n seed success success_unsolved n_unsolved ci95 "
+        "floor_zero floor_random"
+    )
     assert {*wanted.split(), "engine_rollouts_per_plan", "plans", "seconds_per_plan_median"} <= set(told)
 
 

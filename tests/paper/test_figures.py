@@ -46,18 +46,39 @@ def folder(tmp_path: Path) -> Path:
     add(results, share(11, 50), domain="pusht")
     add(results, share(25, 50), method="worldcoder", program="ccc", written_by="small, 8 calls")
     add_analysis(results, "rollout", {"horizon": 3, "rollout_error": {"puck_m": ERRORS}})
-    add_analysis(results, "rollout", {"horizon": 3, "rollout_error": {"puck_m": {**ERRORS, "median": [1, 2, 3]}}}, method="worldcoder")
-    motion = {"episode": 4, "true": [1.0, 2.0, 3.0], "predicted": [1.0, None, 2.5], "true_sum": 6, "predicted_sum": 3.5, "not_finite": 1}
+    add_analysis(
+        results,
+        "rollout",
+        {"horizon": 3, "rollout_error": {"puck_m": {**ERRORS, "median": [1, 2, 3]}}},
+        method="worldcoder",
+    )
+    motion = {
+        "episode": 4,
+        "true": [1.0, 2.0, 3.0],
+        "predicted": [1.0, None, 2.5],
+        "true_sum": 6,
+        "predicted_sum": 3.5,
+        "not_finite": 1,
+    }
     add_analysis(results, "motion", {"motion": {"block_px": motion}}, domain="pusht")
     engine = np.add.outer(np.arange(3.0), 10.0 * (np.arange(3) > 1))
     landscape = {"action": [-1, 0, 1], "engine": engine.tolist(), "program": (engine / 2).tolist()}
     add_analysis(results, "smoothness", landscape)
     looks = {"0": {"tool": {"puck": [[[1, 2], [3, 4]]]}, "oracle": {"puck": [[[1, 2], [3, 5]]]}}}
-    audit = {"rmse": {"puck_m": 0.012}, "precision": 1.0, "recall": 1.0, "frames": 9, "seconds_per_frame": 0.01, "looks": looks}
+    audit = {
+        "rmse": {"puck_m": 0.012},
+        "precision": 1.0,
+        "recall": 1.0,
+        "frames": 9,
+        "seconds_per_frame": 0.01,
+        "looks": looks,
+    }
     add_analysis(results, "audit", audit, method="tool", pictures={"0": PICTURE})
     add_analysis(results, "transition", TRANSITION, pictures={"before": PICTURE, "after": PICTURE})
     asked = {"a": ("action", True), "b": ("loss", False)}
-    verdicts = [{"probe": name, "asks": asks, "explained": right, "errors": {}} for name, (asks, right) in asked.items()]
+    verdicts = [
+        {"probe": name, "asks": asks, "explained": right, "errors": {}} for name, (asks, right) in asked.items()
+    ]
     candidates = [
         {"sketch": sketch, "explained": 1, "probes": 2, "constants": {}, "set_aside": None, "verdicts": tried}
         for sketch, tried in (("push+drag", verdicts), ("speed+free", []))
@@ -102,7 +123,9 @@ def test_a_figure_is_drawn_twice_with_the_same_bytes(name: str, folder: Path, tm
 
 @pytest.mark.parametrize("name", IDS)
 def test_what_is_missing_is_one_sentence_with_the_command(name: str, tmp_path: Path):
-    with pytest.raises(NoResults, match=r"There are no results of .*; `vpw (analyse|bench) .*--(results|out) .*` computes them\.$"):
+    with pytest.raises(
+        NoResults, match=r"There are no results of .*; `vpw (analyse|bench) .*--(results|out) .*` computes them\.$"
+    ):
         made(name, tmp_path)
 
 
@@ -116,7 +139,9 @@ def test_rollout_lines_are_those_of_the_analyses(folder: Path):
 
 
 def test_a_legend_has_every_method_that_any_panel_shows(folder: Path):
-    add_analysis(folder, "rollout", {"horizon": 3, "rollout_error": {"block_px": ERRORS}}, domain="pusht", method="poe-world")
+    add_analysis(
+        folder, "rollout", {"horizon": 3, "rollout_error": {"block_px": ERRORS}}, domain="pusht", method="poe-world"
+    )
     (legend,) = made("rollout-error", folder).legends
     assert [text.get_text() for text in legend.get_texts()] == [
         "PoE-World, median", "PoE-World, 90th percentile", "PoE-World, mean", "induced, median", "induced, 90th percentile",
@@ -132,12 +157,16 @@ def test_motion_is_summed_and_what_is_not_finite_does_not_move(folder: Path):
 
 def test_landscapes_are_in_units_of_the_engines_range(folder: Path):
     figure = made("landscape", folder)
-    # The engine's costs are 0 to 2 plus a cliff of 10 where the second action passes its middle; the cut runs across the cliff.
+    # The engine's costs are 0 to 2 plus a cliff of 10 where the second action passes its middle; the cut runs across
+    # the cliff.
     assert steepest_line(np.add.outer(np.arange(3.0), 10.0 * (np.arange(3) > 1)))[0] == 1
     shown = lines(panel(figure, "cost, dashed line"))
     assert shown["engine"] == pytest.approx([0, 0, 10 / 12])
     assert shown["program"] == pytest.approx([0, 0, 5 / 12])
-    pictures = [np.asarray(axis.images[0].get_array()) for axis in (panel(figure, "engine, dark is cheap"), panel(figure, "program"))]
+    pictures = [
+        np.asarray(axis.images[0].get_array())
+        for axis in (panel(figure, "engine, dark is cheap"), panel(figure, "program"))
+    ]
     assert np.ptp(pictures[0]) == pytest.approx(1) and np.ptp(pictures[1]) == pytest.approx(0.5)
 
 
@@ -159,7 +188,10 @@ def test_a_rivals_bars_say_who_wrote_its_programs(folder: Path):
 
     assert told() == (["WorldCoder"], ["code baselines: small, 8 calls"])
     add(folder, share(30, 50), method="worldcoder", program="ddd", written_by="large, 50 calls")
-    assert told() == (["WorldCoder (1)", "WorldCoder (2)"], ["code baselines (1): large, 50 calls", "code baselines (2): small, 8 calls"])
+    assert told() == (
+        ["WorldCoder (1)", "WorldCoder (2)"],
+        ["code baselines (1): large, 50 calls", "code baselines (2): small, 8 calls"],
+    )
 
 
 def test_quoted_bars_are_hatched(folder: Path):

@@ -1,4 +1,6 @@
-"""Goals of other episodes, of files, of some fields and with a scaled radius: which tasks they make, and what meets them."""
+"""Goals of other episodes, of files, of some fields and with a
+scaled radius: which tasks they make, and what meets them.
+"""
 
 import json
 import math
@@ -41,7 +43,12 @@ def test_starts_and_goals_are_of_different_episodes_and_apart(toy: Domain):
 
 def test_where_every_start_meets_the_goal_that_is_said(toy: Domain):
     with pytest.raises(VpwError, match="no start"):
-        draw_far_tasks(tuple(collect(toy, toy.constants, episodes=3, seed=1)), count=1, seed=0, met=lambda state, goal: np.array(True))
+        draw_far_tasks(
+            tuple(collect(toy, toy.constants, episodes=3, seed=1)),
+            count=1,
+            seed=0,
+            met=lambda state, goal: np.array(True),
+        )
 
 
 def test_the_success_radius_scales(toy: Domain):

@@ -35,7 +35,9 @@ def scripted(observe: Observe, code: str) -> Scripted:
     return Scripted(SOURCES[0], observe, "induced", 42, 1, code)
 
 
-@pytest.mark.parametrize(("suite", "seeds", "tasks"), [("main", [42], 50), ("multiseed", [42, 43, 44, 45, 46], 50), ("smoke", [42], 3)])
+@pytest.mark.parametrize(
+    ("suite", "seeds", "tasks"), [("main", [42], 50), ("multiseed", [42, 43, 44, 45, 46], 50), ("smoke", [42], 3)]
+)
 def test_suites_are_the_protocol_s(suite: str, seeds: list[int], tasks: int):
     made = cells(find_suite(suite), SOURCES)
     assert len(made) == len(set(made)) == len(seeds) * len(SUITES[suite].conditions) * len(SOURCES)
@@ -44,7 +46,13 @@ def test_suites_are_the_protocol_s(suite: str, seeds: list[int], tasks: int):
 
 
 def test_all_conditions_of_the_protocol_are_in_the_main_suite():
-    wanted = {("oracle", "induced"), ("oracle", "hybrid"), ("oracle", "simulator"), ("tool", "induced"), ("tool", "hybrid")}
+    wanted = {
+        ("oracle", "induced"),
+        ("oracle", "hybrid"),
+        ("oracle", "simulator"),
+        ("tool", "induced"),
+        ("tool", "hybrid"),
+    }
     assert set(find_suite("main").conditions) == wanted
 
 
@@ -96,7 +104,10 @@ def test_an_ablation_fits_the_extra_sketches_of_a_domain():
     assert [source.sketch for source in found] == [None, "linear", "collision-gated"]
     assert found[1].program == Path("programs/tasks-linear/world_model.py")
     command = found[1].making(None)
-    assert command is not None and (option(command, "--sketch"), option(command, "--out")) == ("linear", "programs/tasks-linear")
+    assert command is not None and (option(command, "--sketch"), option(command, "--out")) == (
+        "linear",
+        "programs/tasks-linear",
+    )
     made = cells(suite, [given("pusht", "tasks")])
     assert [option(job.command(Path()), "--method") for job in made] == ["vpw", "linear", "collision-gated"]
     assert not any("--sandbox" in job.command(Path()) for job in made)
@@ -109,7 +120,9 @@ def test_metrics_are_measured_where_the_paper_tells_them_apart():
     made = cells(suite, [given("reacher")])
     assert len(made) == len({job.title for job in made}) == 5 * 4
     assert {job.options for job in made} == {
-        (*metric, *horizon) for metric in (("--metric", "finger_match"), ("--metric", "qpos_match")) for horizon in ((), ("--horizon", "5"))
+        (*metric, *horizon)
+        for metric in (("--metric", "finger_match"), ("--metric", "qpos_match"))
+        for horizon in ((), ("--horizon", "5"))
     }
 
 
@@ -122,8 +135,19 @@ def test_every_baseline_searches_the_domain_s_own_episodes_and_plans_in_the_sand
     assert found[0].making(None) is None
     command = found[0].making(WRITER)
     assert command is not None and command[3:6] == ["baseline", found[0].rival, "slider"]
-    told = [option(command, name) for name in ("--endpoint", "--model", "--calls", "--max-tokens", "--prompt-tokens", "--traces", "--out")]
-    assert told == ["http://127.0.0.1:9/v1", "small", "8", "700", "1300", "slider.h5", f"programs/{found[0].rival}-slider"]
+    told = [
+        option(command, name)
+        for name in ("--endpoint", "--model", "--calls", "--max-tokens", "--prompt-tokens", "--traces", "--out")
+    ]
+    assert told == [
+        "http://127.0.0.1:9/v1",
+        "small",
+        "8",
+        "700",
+        "1300",
+        "slider.h5",
+        f"programs/{found[0].rival}-slider",
+    ]
     for job in cells(suite, [given("slider")]):
         planned = job.command(Path())
         assert option(planned, "--method") == job.source.rival and "--sandbox" in planned
@@ -153,14 +177,18 @@ def test_the_paper_s_analyses_are_of_every_program_there_is_and_measured_once(tm
     source = Source("slider", tmp_path / "slider.h5", tmp_path / "programs" / "slider" / "world_model.py")
     kinds = find_analyses()
     assert analyses(find_suite("main"), [source], tmp_path) == []
-    assert {job.kind for job in analyses(find_suite("paper"), [source], tmp_path)} == {kind for kind in kinds if kinds[kind] != "program"}
+    assert {job.kind for job in analyses(find_suite("paper"), [source], tmp_path)} == {
+        kind for kind in kinds if kinds[kind] != "program"
+    }
     rival = tmp_path / "programs" / "worldcoder-slider" / "world_model.py"
     for program in (source.program, rival):
         program.parent.mkdir(parents=True)
         program.write_text(f"# of {program.parent.name}\n")
     made = analyses(find_suite("paper"), [source], tmp_path)
     assert {(job.kind, job.source.method) for job in made} == {
-        (kind, method) for kind, of in kinds.items() for method in (("vpw", "worldcoder") if of == "program" else ("vpw",))
+        (kind, method)
+        for kind, of in kinds.items()
+        for method in (("vpw", "worldcoder") if of == "program" else ("vpw",))
     }
     command = next(job for job in made if job.source.rival and job.kind == "rollout").command(tmp_path)
     assert command[3:6] == ["analyse", "rollout", "slider"] and "--sandbox" in command
@@ -174,7 +202,8 @@ def test_the_paper_s_analyses_are_of_every_program_there_is_and_measured_once(tm
         "seed": 0,
         "episodes": "",
         "versions": {},
-        "data": WHOLE["rollout"] | {"rollout_error": {"puck_m": {name: [0.0] * 25 for name in ("mean", "median", "p90")}}},
+        "data": WHOLE["rollout"]
+        | {"rollout_error": {"puck_m": {name: [0.0] * 25 for name in ("mean", "median", "p90")}}},
     }
     write_analysis(tmp_path, Analysis(kind="rollout", method="vpw", program=program, **fields))
     left = analyses(find_suite("paper"), [source], tmp_path)

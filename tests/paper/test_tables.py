@@ -52,7 +52,15 @@ def test_a_score_has_all_that_is_needed_to_judge_it(folder: Path):
     assert row(table, "Floor: zero actions")["Slider"] == ("10", "")
     assert row(table, "Floor: random actions")["Slider"] == ("20", "")
     note = next(note for note in table.notes if note.startswith("Slider:"))
-    for fact in ("at_goal within 50 steps", "n = 50", "seed 42", "45 not solved", "zero floor 10", "random floor 20", "program aaa"):
+    for fact in (
+        "at_goal within 50 steps",
+        "n = 50",
+        "seed 42",
+        "45 not solved",
+        "zero floor 10",
+        "random floor 20",
+        "program aaa",
+    ):
         assert fact in note
     record = table.measured[0]
     assert (record["success"], record["ci95"], record["n_unsolved"], record["floor_zero"]) == (94, (83.8, 97.9), 45, 10)
@@ -121,7 +129,13 @@ def test_of_two_equal_programs_the_newest_counts(folder: Path):
 
 def test_other_worlds_offsets_metrics_and_planners_do_not_count(tmp_path: Path):
     folder = tmp_path / "results"
-    changes: list[dict[str, Any]] = [{"vary": {"drag": "0"}}, {"offset": 10}, {"metric": "other"}, {"planner": "another one"}, {"seed": 7}]
+    changes: list[dict[str, Any]] = [
+        {"vary": {"drag": "0"}},
+        {"offset": 10},
+        {"metric": "other"},
+        {"planner": "another one"},
+        {"seed": 7},
+    ]
     for change in changes:
         add(folder, share(50, 50), **change)
     table = made("main", folder)
@@ -137,7 +151,10 @@ def test_floors_are_of_the_very_tasks_that_were_done(tmp_path: Path):
     table = made("main", folder)
     assert row(table, "Oracle+Induced")["Slider"][0] == "50~"
     assert "~ stands for 20 of 50 tasks so far" in told(table)
-    assert (row(table, "Floor: zero actions")["Slider"][0], row(table, "Floor: random actions")["Slider"][0]) == ("25", "50")
+    assert (row(table, "Floor: zero actions")["Slider"][0], row(table, "Floor: random actions")["Slider"][0]) == (
+        "25",
+        "50",
+    )
     assert table.measured[0]["n"] == 20
 
 
@@ -149,7 +166,9 @@ def test_a_floor_that_was_not_measured_is_not_made_up(tmp_path: Path):
 
 
 def test_measured_baselines_appear_with_a_star_where_no_program_loads(folder: Path):
-    assert not any("WorldCoder" in entries[0].text for section in made("main", folder).sections[:2] for entries in section.rows)
+    assert not any(
+        "WorldCoder" in entries[0].text for section in made("main", folder).sections[:2] for entries in section.rows
+    )
     add(folder, share(0, 50), solved=5, method="worldcoder", program=NO_PROGRAM, written_by="small, 8 calls")
     add(folder, share(25, 50), solved=5, method="poe-world", program="ccc", written_by="small, 8 calls")
     table = made("main", folder)
@@ -171,7 +190,9 @@ def test_what_different_models_wrote_is_never_mixed(folder: Path):
     for label, successes in (("small, 8 calls", 5), ("large, 50 calls", 40), ("", 1)):
         add(folder, share(successes, 50), method="worldcoder", program="ccc", written_by=label)
     table = made("main", folder)
-    told_by_title = {section.title: section.rows for section in table.sections if section.title.startswith("Measured with")}
+    told_by_title = {
+        section.title: section.rows for section in table.sections if section.title.startswith("Measured with")
+    }
     shown = {title: rows[0][-2].text for title, rows in told_by_title.items() if "only tasks" not in title}
     assert shown == {
         "Measured with a model that was not recorded": "2",
@@ -238,10 +259,22 @@ def induction(folder: Path, name: str, **fields) -> None:
 def test_induction_names_the_form_of_the_very_program_that_was_measured(folder: Path):
     candidate = {"sketch": "push+drag", "explained": 6, "probes": 6, "constants": {}, "set_aside": None, "verdicts": []}
     for name, fingerprint, sketch in (("a", "bbb", "speed+free"), ("b", "aaa", "push+drag")):
-        induction(folder, name, domain="slider", sketch=sketch, program_hash=fingerprint, candidates=[candidate], rollout_error={})
+        induction(
+            folder,
+            name,
+            domain="slider",
+            sketch=sketch,
+            program_hash=fingerprint,
+            candidates=[candidate],
+            rollout_error={},
+        )
     table = made("induction", folder)
     ours = row(table, "Slider")
-    assert (ours["recovered form"][0], ours["probes explained"][0], ours["success"][0]) == ("push + drag", "6 of 6", "94")
+    assert (ours["recovered form"][0], ours["probes explained"][0], ours["success"][0]) == (
+        "push + drag",
+        "6 of 6",
+        "94",
+    )
     assert "no induction.json" not in told(table)
 
 
@@ -254,11 +287,19 @@ def test_a_measured_program_whose_induction_is_gone_is_told(folder: Path):
 def test_ablation_reads_errors_beside_the_programs(tmp_path: Path):
     folder = tmp_path / "results"
     add(folder, share(5, 50), domain="pusht", method="linear", program="lll")
-    errors = {"block_px": {"1": {"mean": 4.9, "median": 1.0, "p90": 9.0}, "8": {"mean": 30.0, "median": 9.0, "p90": 60.0}}}
-    induction(folder, "pusht-linear", domain="pusht", sketch="linear", program_hash="lll", candidates=[], rollout_error=errors)
+    errors = {
+        "block_px": {"1": {"mean": 4.9, "median": 1.0, "p90": 9.0}, "8": {"mean": 30.0, "median": 9.0, "p90": 60.0}}
+    }
+    induction(
+        folder, "pusht-linear", domain="pusht", sketch="linear", program_hash="lll", candidates=[], rollout_error=errors
+    )
     table = made("ablation", folder)
     ours = row(table, "linear")
-    assert (ours["block_px after 1"], ours["block_px after 8"][0], ours["success"][0]) == (("4.9", "median 1"), "30", "10")
+    assert (ours["block_px after 1"], ours["block_px after 8"][0], ours["success"][0]) == (
+        ("4.9", "median 1"),
+        "30",
+        "10",
+    )
     assert row(table, "collision-gated")["success"][0] == "-"
     assert "vpw bench ablation" in told(table)
 
@@ -279,8 +320,21 @@ def test_cases_show_how_far_programs_stray_and_things_move(tmp_path: Path):
     add_analysis(folder, "rollout", {"rollout_error": {"finger_m": steps}}, domain="reacher")
     astray = {"rollout_error": {"finger_m": {**steps, "mean": [0.5] * 11 + [None] * 14}}}
     add_analysis(folder, "rollout", astray, domain="reacher", method="worldcoder", written_by="small, 8 calls")
-    add_analysis(folder, "rollout", {"rollout_error": {"finger_m": {**steps, "mean": [7] * 25}}}, domain="reacher", source="elsewhere")
-    moved = {"episode": 0, "true": [140.4], "predicted": [138.04], "true_sum": 140.4, "predicted_sum": 138.04, "not_finite": 0}
+    add_analysis(
+        folder,
+        "rollout",
+        {"rollout_error": {"finger_m": {**steps, "mean": [7] * 25}}},
+        domain="reacher",
+        source="elsewhere",
+    )
+    moved = {
+        "episode": 0,
+        "true": [140.4],
+        "predicted": [138.04],
+        "true_sum": 140.4,
+        "predicted_sum": 138.04,
+        "not_finite": 0,
+    }
     add_analysis(folder, "motion", {"motion": {"block_px": moved}}, domain="pusht")
     table = made("cases", folder)
     ours = [entry.text for entry in table.sections[0].rows[0]]
@@ -299,14 +353,24 @@ def test_cases_without_analyses_tell_how_to_measure_them(folder: Path):
 
 
 def test_perception_has_the_audits_and_says_what_no_model_looked_at(folder: Path):
-    audit = {"precision": 0.9951, "recall": 1.0, "rmse": {"puck_m": 0.0123, "puck_vx": 0.1}, "frames": 500, "seconds_per_frame": 0.0124}
+    audit = {
+        "precision": 0.9951,
+        "recall": 1.0,
+        "rmse": {"puck_m": 0.0123, "puck_vx": 0.1},
+        "frames": 500,
+        "seconds_per_frame": 0.0124,
+    }
     add_analysis(folder, "audit", audit, method="tool")
     table = made("perception", folder)
     errors = "puck_m 0.012 / - / -, puck_vx 0.1 / - / -"  # an audit from before percentiles were kept
     assert [text for text, _ in row(table, "Slider").values()] == ["Slider", "tool", "0.995", "1", errors, "500", "12"]
-    assert [entry.text for entry in table.sections[0].rows if entry[1].text == "vlm" for entry in entry[2:]] == ["-"] * 20
+    assert [entry.text for entry in table.sections[0].rows if entry[1].text == "vlm" for entry in entry[2:]] == [
+        "-"
+    ] * 20
     assert "vlm was not measured: it needs a model" in told(table)
-    assert "`vpw analyse audit DOMAIN --results DIR` measures the tool path: pusht, tworoom, cube, reacher." in told(table)
+    assert "`vpw analyse audit DOMAIN --results DIR` measures the tool path: pusht, tworoom, cube, reacher." in told(
+        table
+    )
     quoted = [tuple(entry.text for entry in entries[:3]) for entries in table.sections[1].rows]
     assert ("Cube", "tool", "0.67") in quoted and ("PushT", "vlm", "-") in quoted
     assert table.measured[0]["rmse"] == audit["rmse"]

@@ -41,8 +41,12 @@ def test_a_task_is_a_start_its_goal_and_what_came_before():
         assert task.goal[0] == task.start[0] + OFFSET
         assert (task.start_engine_state[0], task.goal_engine_state[0]) == (-task.start[0], -task.goal[0])
         assert len(task.earlier_engine_states) == len(task.earlier_actions) == min(3, task.step)
-        assert [-state[0] for state in task.earlier_engine_states] == [task.step - 1 - i for i in range(min(3, task.step))][::-1]
-        assert [action[0] - 0.5 for action in task.earlier_actions] == [-state[0] for state in task.earlier_engine_states]
+        assert [-state[0] for state in task.earlier_engine_states] == [
+            task.step - 1 - i for i in range(min(3, task.step))
+        ][::-1]
+        assert [action[0] - 0.5 for action in task.earlier_actions] == [
+            -state[0] for state in task.earlier_engine_states
+        ]
 
 
 def test_too_few_tasks_get_a_sentence():

@@ -36,7 +36,15 @@ def cwmb_line(name: str, counted: float, isclose: float) -> dict[str, Any]:
 
 def real_line(name: str, log: str, rmse: Sequence[float | None], **changes: Any) -> dict[str, Any]:
     constants = {"PULL": {"value": 64.0, "stderr": 0.01, "unit": ""}}
-    line = {"name": name, "log": log, "ok": True, "rmse": rmse, "unit": "rad", "form": "theta: field, dry", "constants": constants}
+    line = {
+        "name": name,
+        "log": log,
+        "ok": True,
+        "rmse": rmse,
+        "unit": "rad",
+        "form": "theta: field, dry",
+        "constants": constants,
+    }
     return line | {"cpu_seconds": 5.0, "test": "free simulation", "why": "windows leave little."} | changes
 
 
@@ -62,7 +70,13 @@ def folder(tmp_path: Path) -> Path:
         tmp_path,
         worlds=[
             world_line("CartPole-v1"),
-            world_line("Own-v0", horizon=16, verdict="valid-inside", why="not beyond 3.", errors={"1": spread(0.1), "16": spread(None)}),
+            world_line(
+                "Own-v0",
+                horizon=16,
+                verdict="valid-inside",
+                why="not beyond 3.",
+                errors={"1": spread(0.1), "16": spread(None)},
+            ),
             {"name": "Hopper-v5", "seed": 0, "ok": False, "failed": "nothing moves"},
         ],
         plans=[
@@ -80,7 +94,10 @@ def folder(tmp_path: Path) -> Path:
             }
         ],
         cwmb=[cwmb_line("CartPole-v1", 1.0, 1.0), cwmb_line("Pendulum-v1", 2 / 3, 1.0)],
-        real=[real_line("real-pendulum", "pendulum", [0.0056, 0.0173]), real_line("real-ball", "ball_and_beam", [None], linear_rmse=0.127)],
+        real=[
+            real_line("real-pendulum", "pendulum", [0.0056, 0.0173]),
+            real_line("real-ball", "ball_and_beam", [None], linear_rmse=0.127),
+        ],
     )
 
 
@@ -96,7 +113,9 @@ def test_a_world_has_errors_rivals_and_returns(folder: Path):
 
 
 def test_rivals_show_what_they_earn_under_the_same_planner(tmp_path: Path):
-    line = world_line("CartPole-v1", networks_plan={"return_mean": 120.0, "n": 5}, sindy_plan={"return_mean": 31.0, "n": 5})
+    line = world_line(
+        "CartPole-v1", networks_plan={"return_mean": 120.0, "n": 5}, sindy_plan={"return_mean": 31.0, "n": 5}
+    )
     cartpole = row(made("worlds", write(tmp_path, worlds=[line])), "CartPole-v1")
     assert (cartpole["networks' return"].text, cartpole["networks' return"].detail) == ("120", "n = 5")
     assert cartpole["PySINDy's return"].text == "31"
@@ -112,7 +131,9 @@ def test_failed_and_partial_worlds_stay_in_the_table(folder: Path):
 
 
 def test_several_seeds_have_rows_of_their_own(tmp_path: Path):
-    table = made("worlds", write(tmp_path, worlds=[world_line("CartPole-v1"), world_line("CartPole-v1", seed=1, env_steps=900)]))
+    table = made(
+        "worlds", write(tmp_path, worlds=[world_line("CartPole-v1"), world_line("CartPole-v1", seed=1, env_steps=900)])
+    )
     assert row(table, "CartPole-v1, seed 1")["env steps"].text == "900"
 
 
@@ -128,7 +149,10 @@ def test_accuracy_is_averaged_over_what_was_measured(folder: Path):
 def test_a_log_shows_every_held_out_piece(folder: Path):
     table = made("real", folder)
     assert row(table, "real-pendulum")["error"].text == "0.0056 / 0.0173"
-    assert (row(table, "real-ball")["error"].text, row(table, "real-ball")["linear model"].text) == ("diverges", "0.127")
+    assert (row(table, "real-ball")["error"].text, row(table, "real-ball")["linear model"].text) == (
+        "diverges",
+        "0.127",
+    )
     assert any("PULL = 64 +- 0.01" in note for note in table.notes)
 
 
@@ -163,7 +187,15 @@ def test_a_line_that_was_cut_off_does_not_count_and_nonsense_is_refused(folder: 
 
 def test_noisy_steps_pool_their_seeds_and_say_how_often_errors_hold(tmp_path: Path):
     lines = [
-        {"name": "Own", "part": 0.01, "seed": seed, "hidden": False, "verdict": verdict, "error": error, "expected": 0.002}
+        {
+            "name": "Own",
+            "part": 0.01,
+            "seed": seed,
+            "hidden": False,
+            "verdict": verdict,
+            "error": error,
+            "expected": 0.002,
+        }
         for seed, verdict, error in ((0, "explained", 0.001), (1, "unexplained", None), (2, "valid-inside", 0.003))
     ]
     write(tmp_path, noise=lines, coverage=[{"name": "Own", "part": 0.01, "trials": 100, "covered_95": 0.943}])
@@ -183,4 +215,8 @@ def test_a_sibling_of_the_wrong_form_is_marked(tmp_path: Path):
     (tmp_path / "results" / "siblings" / "own.jsonl").write_text(json.dumps(line) + "\n")
     found = row(made("siblings", tmp_path), "own")
     assert (found["change"].text, found["form"].text) == ("blocks = 2", "stacks (another is right)")
-    assert (found["success"].text, found["error of the success radius"].text, found["random floor"].text) == ("98", "0.012", "-")
+    assert (found["success"].text, found["error of the success radius"].text, found["random floor"].text) == (
+        "98",
+        "0.012",
+        "-",
+    )

@@ -47,7 +47,8 @@ def test_more_rounds_find_better_plans():
     costs = [
         found_by(
             sampling_search(
-                CEM(samples=50, iterations=n, elites=5, horizon=4, replan_every=4, init_std=0.7), InducedScorer(OBEYS, distance)
+                CEM(samples=50, iterations=n, elites=5, horizon=4, replan_every=4, init_std=0.7),
+                InducedScorer(OBEYS, distance),
             )
         ).cost
         for n in (1, 4, 12)
@@ -62,7 +63,8 @@ def test_best_beyond_the_limit_is_the_limit():
 
 
 def test_compiled_and_stepwise_search_draw_the_same(toy: Domain):
-    # Only the first round: of two candidates that cost the same but for rounding, each may keep another, and then they part.
+    # Only the first round: of two candidates that cost the same but for rounding, each may keep another, and then they
+    # part.
     once = CEM(samples=200, iterations=1, elites=20, horizon=4, replan_every=4, init_std=0.7)
     scorer = InducedScorer(RIGHT, toy.cost)
     compiled, stepwise = found_by(sampling_search(once, scorer)), found_by(sampling_search(once, Stepwise(scorer)))
@@ -127,7 +129,15 @@ def test_refit_takes_the_cheapest_and_keeps_its_share():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"elites": 0}, {"elites": 201}, {"replan_every": 5}, {"replan_every": 0}, {"iterations": 0}, {"init_std": 0.0}, {"smoothing": 1.0}],
+    [
+        {"elites": 0},
+        {"elites": 201},
+        {"replan_every": 5},
+        {"replan_every": 0},
+        {"iterations": 0},
+        {"init_std": 0.0},
+        {"smoothing": 1.0},
+    ],
 )
 def test_planners_that_make_no_sense_are_refused(wrong: dict):
     fields = {"samples": 200, "iterations": 1, "elites": 20, "horizon": 4, "replan_every": 4, "init_std": 0.5} | wrong

@@ -77,7 +77,9 @@ def test_warm_start_begins_with_what_is_left_of_the_plan(toy: Domain, warm: bool
     assert second == ([0.4, 0, 0, 0] if warm else [0, 0, 0, 0])
 
 
-@pytest.mark.parametrize("planner", [None, Shooting(macros=20, horizon=5, replan_every=5)], ids=["the toy's own", "library"])
+@pytest.mark.parametrize(
+    "planner", [None, Shooting(macros=20, horizon=5, replan_every=5)], ids=["the toy's own", "library"]
+)
 def test_a_right_program_reaches_the_goal(toy: Domain, planner: Planner | None):
     planner = planner or toy.planner
     pushes = [np.full((8, 1), push) for push in np.linspace(-1, 1, 9)]

@@ -103,7 +103,9 @@ def read(observation):
     return State(np.arctan2(observation[1], observation[0]), observation[2])
 """
     world = imagine(Program(text))
-    guide = first_guide(world, 3, push, REST, jnp.array([3.1, 0.0], jnp.float32))._replace(gains=jnp.full((3, 1, 2), 1.0))
+    guide = first_guide(world, 3, push, REST, jnp.array([3.1, 0.0], jnp.float32))._replace(
+        gains=jnp.full((3, 1, 2), 1.0)
+    )
     assert guide.angles.tolist() == [True, False]
     assert float(guided(guide, 0, jnp.array([-3.1, 0.0]))[0]) == pytest.approx(2 * np.pi - 6.2, abs=1e-4)
 

@@ -4,7 +4,8 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.planner import Planner, Shooting
 
-# What the protocol freezes: candidates per round, rounds, steps ahead, steps executed, and steps allowed for goals 25 steps ahead.
+# What the protocol freezes: candidates per round, rounds, steps ahead, steps executed, and steps allowed for goals 25
+# steps ahead.
 PROTOCOL = {
     "tworoom": (300, 10, 25, 25, 50),
     "reacher": (300, 10, 1, 1, 50),

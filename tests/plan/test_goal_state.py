@@ -16,7 +16,9 @@ PLANNER = ReturnPlanner(horizon=50, samples=128, rounds=3, elites=12, execute=5)
 
 def test_a_pendulum_is_put_upright_and_at_rest():
     program, planner = PENDULUM, PLANNER
-    reached = vpw.evaluate_goal("Pendulum-v1", program, {"theta": 0.0, "omega": (0.0, 0.5)}, planner, episodes=2, budget=100)
+    reached = vpw.evaluate_goal(
+        "Pendulum-v1", program, {"theta": 0.0, "omega": (0.0, 0.5)}, planner, episodes=2, budget=100
+    )
     print(reached.report["success"], reached.report["steps"], reached.report["floor_random"])
     assert reached.report["success"] == 100 > reached.report["floor_zero"]
     tolerances = {one.name: one.tolerance or 0.0 for one in reached.goal}

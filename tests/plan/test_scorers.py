@@ -1,4 +1,6 @@
-"""Who foresees candidates: the program holds no simulator, the hybrid re-scores a share, and what is not finite is never best."""
+"""Who foresees candidates: the program holds no simulator, the
+hybrid re-scores a share, and what is not finite is never best.
+"""
 
 import dataclasses
 
@@ -12,7 +14,14 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.plan.cem import CEM
 from visualpatchworld.plan.planner import Situation
 from visualpatchworld.plan.sampling import sampling_search
-from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, RolloutScorer, SparingScorer, off_by_errors
+from visualpatchworld.plan.scorer import (
+    EngineScorer,
+    HybridScorer,
+    InducedScorer,
+    RolloutScorer,
+    SparingScorer,
+    off_by_errors,
+)
 from visualpatchworld.program import rollout
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import compile_rollouts
@@ -57,13 +66,17 @@ def test_an_induced_scorer_holds_no_simulator(toy: Domain, actions: np.ndarray, 
 
 def test_a_program_known_by_its_rollouts_scores_the_same(toy: Domain, actions: np.ndarray):
     run = compile_rollouts(RIGHT)
-    by_rollouts = RolloutScorer(lambda state, candidates: np.asarray(run(jnp.asarray(state), jnp.asarray(candidates))), toy.cost)
+    by_rollouts = RolloutScorer(
+        lambda state, candidates: np.asarray(run(jnp.asarray(state), jnp.asarray(candidates))), toy.cost
+    )
     wanted = InducedScorer(RIGHT, toy.cost).score(SITUATION, actions).costs
     np.testing.assert_allclose(by_rollouts.score(SITUATION, actions).costs, wanted, atol=1e-6)
 
 
 @pytest.mark.parametrize("at_a_time", [3, 7, 20])
-def test_candidates_cost_the_same_in_blocks(toy: Domain, actions: np.ndarray, monkeypatch: pytest.MonkeyPatch, at_a_time: int):
+def test_candidates_cost_the_same_in_blocks(
+    toy: Domain, actions: np.ndarray, monkeypatch: pytest.MonkeyPatch, at_a_time: int
+):
     wanted = InducedScorer(RIGHT, toy.cost).score(SITUATION, actions).costs
     monkeypatch.setattr(rollout, "_in_blocks", True)
     monkeypatch.setattr(rollout, "CANDIDATES_AT_A_TIME", at_a_time)
@@ -108,7 +121,9 @@ def test_what_is_not_finite_is_infinitely_bad_and_counted(toy: Domain):
     scores = InducedScorer(BREAKS_LEFTWARDS, toy.cost).score(SITUATION, candidates)
     assert scores.non_finite == 2
     assert list(np.isinf(scores.costs)) == [True, False, True]
-    endless = RolloutScorer(lambda state, actions: np.full((*actions.shape[:2], 2), -np.inf), lambda states, goal: states[..., 0].min(-1))
+    endless = RolloutScorer(
+        lambda state, actions: np.full((*actions.shape[:2], 2), -np.inf), lambda states, goal: states[..., 0].min(-1)
+    )
     assert (endless.score(SITUATION, candidates).costs == np.inf).all()
 
 

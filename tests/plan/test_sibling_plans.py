@@ -15,7 +15,14 @@ from visualpatchworld.plan.sampling import coloured, first_rounds, for_whole_goa
 from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer
 from visualpatchworld.program.program import Program
 
-FIELDS: dict[str, Any] = {"samples": 100, "iterations": 12, "elites": 10, "horizon": 6, "replan_every": 3, "init_std": 0.7}
+FIELDS: dict[str, Any] = {
+    "samples": 100,
+    "iterations": 12,
+    "elites": 10,
+    "horizon": 6,
+    "replan_every": 3,
+    "init_std": 0.7,
+}
 SEARCH = CEM(**FIELDS, hold=3, restarts=2, warm_start=True)
 SITUATION = Situation(np.array([0.2, -0.1]), np.array([0.3, 0.0]))
 REST, KEY = np.zeros((6, 1)), jax.random.key(0)
@@ -48,7 +55,9 @@ def test_held_actions_stay_for_as_many_steps():
 def test_gradients_make_a_plan_better():
     coarse = search(iterations=2, samples=10, elites=2)
     scorer = InducedScorer(RIGHT, distance)
-    by_name = {name: planner.prepare(scorer, [], np.random.default_rng(0)) for name, planner in siblings(coarse).items()}
+    by_name = {
+        name: planner.prepare(scorer, [], np.random.default_rng(0)) for name, planner in siblings(coarse).items()
+    }
     assert by_name["gradient"](SITUATION, REST, KEY).cost < by_name["cem"](SITUATION, REST, KEY).cost
 
 
@@ -68,7 +77,9 @@ def test_a_search_ends_when_the_goal_is_surely_met():
 
 def test_what_comes_after_the_last_step_does_not_count():
     careful = CEM(**FIELDS, heeds_budget=True)
-    late = RolloutScorer(lambda state, actions: np.stack([np.arange(6.0)] * len(actions))[..., None] * np.ones(2), nearest)
+    late = RolloutScorer(
+        lambda state, actions: np.stack([np.arange(6.0)] * len(actions))[..., None] * np.ones(2), nearest
+    )
     goal = Situation(np.zeros(2), np.array([5.0, 5.0]), steps_left=3)
     assert sampling_search(careful, late)(goal, REST, KEY).cost == pytest.approx(3.0)
     counting = InducedScorer(OBEYS, distance)
@@ -89,7 +100,9 @@ def test_fields_of_a_goal_that_are_no_numbers_do_not_matter():
 
 def test_a_moving_goal_is_followed():
     path = np.stack([np.linspace(-0.5, 0.5, 6), np.zeros(6)], axis=-1)
-    found = sampling_search(search(iterations=25), InducedScorer(OBEYS, distance))(SITUATION._replace(goal=path), REST, KEY)
+    found = sampling_search(search(iterations=25), InducedScorer(OBEYS, distance))(
+        SITUATION._replace(goal=path), REST, KEY
+    )
     np.testing.assert_allclose(found.actions[:, 0], path[:, 0], atol=0.05)
 
 
@@ -182,7 +195,8 @@ def test_a_plan_for_a_part_of_the_goal_is_never_the_best():
     np.testing.assert_allclose(precise.loosened(jnp.array([1.0, 2.0])), [np.nan, 2.0])
     assert for_whole_goal(precise, rounds, precise.loose_iterations).best_cost.tolist() == [0.5, np.inf]
     assert for_whole_goal(precise, rounds, precise.loose_iterations + 1).best_cost.tolist() == rounds.best_cost.tolist()
-    # Only the hand is away, and the search ends in its first rounds: the box, which is right already, must not count alone.
+    # Only the hand is away, and the search ends in its first rounds: the box, which is right already, must not count
+    # alone.
     away = Situation(np.array([-0.4, 0.5]), np.array([0.0, 0.5]))
     hasty = replace(precise, enough=0.1, samples=200)
     for scorer in (InducedScorer(PUSHES, lack), RolloutScorer(push, lack)):

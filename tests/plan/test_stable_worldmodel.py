@@ -1,4 +1,6 @@
-"""A program as stable-worldmodel asks for it, without that package: tensors are anything that makes more of its kind."""
+"""A program as stable-worldmodel asks for it, without that
+package: tensors are anything that makes more of its kind.
+"""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,6 @@
-"""A program plans on a machine that has JAX and numpy but no engine: what `benchmarks/speed.py --program-only` rests on."""
+"""A program plans on a machine that has JAX and numpy but no
+engine: what `benchmarks/speed.py --program-only` rests on.
+"""
 
 import json
 import subprocess
@@ -37,7 +39,11 @@ def test_a_program_is_measured_where_no_engine_is_installed():
         "state": [0.0, 0.0], "goal": [0.3, 0.0], "engine_state": [0.0, 0.0], "action_dim": 1,
     }  # fmt: skip
     done = subprocess.run(
-        [sys.executable, "-c", PLANS, str(BENCHMARKS)], input=json.dumps(workload), capture_output=True, text=True, check=False
+        [sys.executable, "-c", PLANS, str(BENCHMARKS)],
+        input=json.dumps(workload),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     row = json.loads(done.stdout)

@@ -243,7 +243,8 @@ SCREENED = IMPORTS | NAMES | ATTRIBUTES | STATEMENTS
 
 # They pass the screen and fail in their process, by what the stand-ins are or by the limits.
 RUN = {
-    "type('A', (), {'_' + '_array_interface_' + '_': {'data': (1, False), 'typestr': '<f8', 'shape': (9,)}})": "one argument",
+    "type('A', (), {'_' + '_array_interface_' + '_': {'data': (1, False), 'typestr': '<f8', "
+    "'shape': (9,)}})": "one argument",
     "type(np.zeros(1))((1,), 'O', 8)": "makes arrays with np.array",
     "np.ndarray((1,), dtype='O', buffer=np.zeros(1))": "makes arrays with np.array",
     "class A(np.ndarray): pass": "derive from np.ndarray",
@@ -342,7 +343,8 @@ LOCKED = {
     "sys.exit(3)": "status 3",
     "os._exit(0)": "status 0",
     "os.abort()": "status -|crashed",
-    "os.close(3)\nimport_lock = sys.modules['_thread'].allocate_lock()\nimport_lock.acquire()\nimport_lock.acquire()": "closed the pipe",
+    "os.close(3)\nimport_lock = "
+    "sys.modules['_thread'].allocate_lock()\nimport_lock.acquire()\nimport_lock.acquire()": "closed the pipe",
     "os.close(0)\nos.close(3)\nwhile 1: 1": "closed the pipe|processor time",
     "lock = sys.modules['_thread'].allocate_lock()\nlock.acquire()\nlock.acquire()": "did not finish within",
     "os.write(3, b'{\"num_failed\": Infinity}\\n')\nwhile 1: 1": "no answer",

@@ -19,7 +19,14 @@ SHAPE = (1.0, 2.0)  # m  (from the scene graph)
 
 def test_what_the_text_says_of_each_constant():
     push, drag, substeps, offset, loose = dials_of(Program(TEXT))
-    assert (push.name, push.line, push.value, push.stderr, push.unit, push.meaning) == ("PUSH", 2, 3.0, 0.01, "m/s^2", "at full action")
+    assert (push.name, push.line, push.value, push.stderr, push.unit, push.meaning) == (
+        "PUSH",
+        2,
+        3.0,
+        0.01,
+        "m/s^2",
+        "at full action",
+    )
     assert (drag.stderr, drag.unit, drag.meaning) == (None, "", "")
     assert substeps.whole and substeps.meaning == "physics steps in one step"
     assert (loose.unit, loose.meaning) == ("", "spring: x")

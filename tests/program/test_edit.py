@@ -12,7 +12,10 @@ from visualpatchworld.program.program import Program
 
 HEADED = Program(
     '"""A puck.\n\nHeld-out error: 0.\n"""\n'
-    + RIGHT.text.replace("PUSH = 3.0", "PUSH = 3.0  # N  +- 2e-07  its push\nSUBSTEPS = 2  # turns\nWALLS = ((1.0, 2.0), (3.0, 4.0))  # m")
+    + RIGHT.text.replace(
+        "PUSH = 3.0",
+        "PUSH = 3.0  # N  +- 2e-07  its push\nSUBSTEPS = 2  # turns\nWALLS = ((1.0, 2.0), (3.0, 4.0))  # m",
+    )
     + "\n\ndef turn(state):\n    for _ in range(SUBSTEPS):\n        state = state\n    return state\n"
 )
 

@@ -30,7 +30,9 @@ def step(state, action):
 """)
 
 
-@pytest.mark.parametrize(("program", "starts", "space"), [(PENDULUM, [[1.0, 0.0, 0.0]], TURN), (CARTPOLE, np.zeros((3, 4)), PUSH)])
+@pytest.mark.parametrize(
+    ("program", "starts", "space"), [(PENDULUM, [[1.0, 0.0, 0.0]], TURN), (CARTPOLE, np.zeros((3, 4)), PUSH)]
+)
 def test_gymnasium_accepts_it(program: Program, starts, space: ActionSpace):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of advice on bounds and render modes
@@ -79,7 +81,11 @@ def test_copies_do_what_one_does_and_begin_anew():
         if not over[5]:
             observation, reward, terminated, truncated, _ = one.step(t % 2)
             np.testing.assert_allclose(step.last_observations[5], observation, atol=1e-4)
-            assert (float(step.rewards[5]), bool(step.terminated[5]), bool(step.truncated[5])) == (reward, terminated, truncated)
+            assert (float(step.rewards[5]), bool(step.terminated[5]), bool(step.truncated[5])) == (
+                reward,
+                terminated,
+                truncated,
+            )
         over |= np.asarray(step.terminated | step.truncated)
         begun = np.asarray(step.terminated | step.truncated)
         assert np.abs(np.asarray(step.observations)[begun]).max(initial=0.0) <= 0.05 + 1e-6

@@ -1,4 +1,6 @@
-"""Hostile programs: whatever they try is answered with one sentence, and nothing of them is left running or lying about."""
+"""Hostile programs: whatever they try is answered with one
+sentence, and nothing of them is left running or lying about.
+"""
 
 import os
 import tempfile
@@ -36,7 +38,10 @@ def nothing_is_left() -> Iterator[None]:
 
 
 def refused(text: str, sentence: str, limits: Limits = LIMITS) -> None:
-    with pytest.raises(BadProgram, match=sentence) as said, Sandbox(Program(text), FIELDS, ACTION_DIM, limits) as sandbox:
+    with (
+        pytest.raises(BadProgram, match=sentence) as said,
+        Sandbox(Program(text), FIELDS, ACTION_DIM, limits) as sandbox,
+    ):
         sandbox.predict(np.ones((2, 2)), np.zeros((2, ACTION_DIM)))
     check_sentence(str(said.value))
 
@@ -78,7 +83,11 @@ def victim(tmp_path: Path) -> Path:
 def test_what_the_kernel_refuses_once_the_screen_is_passed(act: str, victim: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sandboxes, "screen", lambda program: program)
     waits = "finish" in hostile.LOCKED[act]
-    refused(hostile.at_import(f"VICTIM = {str(victim)!r}\n{hostile.REACH}{act}"), hostile.LOCKED[act], SHORT if waits else LIMITS)
+    refused(
+        hostile.at_import(f"VICTIM = {str(victim)!r}\n{hostile.REACH}{act}"),
+        hostile.LOCKED[act],
+        SHORT if waits else LIMITS,
+    )
     assert victim.read_text() == "whole" and list(victim.parent.iterdir()) == [victim]
 
 

@@ -1,4 +1,6 @@
-"""Programs: one text for numpy and JAX, emitted from the source that was fitted, editable, and refused with a line when broken."""
+"""Programs: one text for numpy and JAX, emitted from the source
+that was fitted, editable, and refused with a line when broken.
+"""
 
 import subprocess
 import sys
@@ -20,7 +22,11 @@ from visualpatchworld.program.source import emit, unfitted
 def some_value(constant: Constant) -> float | int:
     if constant.kind == "choice":
         return constant.options[1]
-    return (constant.low * constant.high) ** 0.5 if constant.kind == "log" else constant.low + 0.4 * (constant.high - constant.low)
+    return (
+        (constant.low * constant.high) ** 0.5
+        if constant.kind == "log"
+        else constant.low + 0.4 * (constant.high - constant.low)
+    )
 
 
 def emitted(domain: Domain, name: str) -> Program:
@@ -80,7 +86,9 @@ def test_a_loaded_program_rolls_out_bit_equal_to_the_form_it_came_from(toy: Doma
 def test_a_program_runs_on_its_own(program: Program, tmp_path: Path):
     text = program.text.replace("import jax.numpy as np  # or: import numpy as np", "import numpy as np")
     (tmp_path / "world_model.py").write_text(text + "\nprint(step(State(0.0, 1.0), [0.5]))\n", encoding="utf-8")
-    said = subprocess.run([sys.executable, "world_model.py"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [sys.executable, "world_model.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
     assert said.startswith("State(puck_x=")
 
 
@@ -149,7 +157,10 @@ BROKEN = {
     "codes for the terminal": (SHOUTS, r":6: ValueError: \\x1b\[2J"),
     "deeply nested": (f"x = {'-' * 50_000}1", "not Python"),
     "not Python": ("def step(state, action)\n    return state\n", r":1: not Python"),
-    "no step": ("from typing import NamedTuple\nclass State(NamedTuple):\n    puck_x: float\n    puck_vx: float\n", "defines no 'step'"),
+    "no step": (
+        "from typing import NamedTuple\nclass State(NamedTuple):\n    puck_x: float\n    puck_vx: float\n",
+        "defines no 'step'",
+    ),
     "no State": ("def step(state, action):\n    return state\n", "defines no 'State'"),
 }
 
@@ -166,7 +177,11 @@ def test_broken_programs_are_refused_with_the_line(name: str, toy: Domain, tmp_p
 EDITS = {
     "unknown name": ("push=PUCK_PUSH", "push=PUCK_PUSHH", "NameError"),
     "wrong field": ("puck_vx: float", "speed: float", "State must begin with the fields puck_x, puck_vx"),
-    "another import": ("from typing import NamedTuple", "import os\nfrom typing import NamedTuple", "may import .* not 'os'"),
+    "another import": (
+        "from typing import NamedTuple",
+        "import os\nfrom typing import NamedTuple",
+        "may import .* not 'os'",
+    ),
     "returns a tuple": ("return State(puck_x, puck_vx)", "return dict(puck_x=puck_x)", "must return a State, not dict"),
     "not a number": ("State(puck_x,", "State(np.stack([puck_x, puck_x]),", r"'puck_x' with the shape \(2,\)"),
 }

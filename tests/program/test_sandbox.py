@@ -1,4 +1,6 @@
-"""The sandbox: hostile programs are contained with one sentence each, honest ones mean what Python says, alone and together."""
+"""The sandbox: hostile programs are contained with one sentence
+each, honest ones mean what Python says, alone and together.
+"""
 
 import json
 import os
@@ -25,7 +27,8 @@ class State(NamedTuple):
 """
 QUICK = Limits(wall_s=10.0, cpu_s=10.0, memory_mb=512)
 
-# What a program does at import (TOP) or in a step (STEP), and the sentence it gets. None: it runs, and its answers are not numbers.
+# What a program does at import (TOP) or in a step (STEP), and the sentence it gets. None: it runs, and its answers are
+# not numbers.
 TOP = {
     "endless loop": ("while True: pass", "did not finish within|processor time"),
     "endless arithmetic": ("2 ** 10 ** 9", "did not finish within|processor time|MemoryError"),
@@ -119,7 +122,10 @@ def test_hostile_programs_are_contained(name: str):
         with Sandbox(Program(text), FIELDS, ACTION_DIM, QUICK) as sandbox:
             assert sandbox.predict(states, actions).states.shape == (1, 4, 2)
     else:
-        with pytest.raises(BadProgram, match=sentence) as refused, Sandbox(Program(text), FIELDS, ACTION_DIM, limits) as sandbox:
+        with (
+            pytest.raises(BadProgram, match=sentence) as refused,
+            Sandbox(Program(text), FIELDS, ACTION_DIM, limits) as sandbox,
+        ):
             sandbox.predict(states, actions)
         said = str(refused.value)
         assert "\n" not in said and len(said) < 500 and said.startswith("program:")
@@ -167,7 +173,9 @@ print(json.dumps({"active": active, "said": said}))
 @pytest.mark.parametrize("machine", ["", BARE], ids=["as it is", "bare"])
 def test_the_lock_itself_holds_when_the_screen_is_passed(machine: str, tmp_path: Path):
     """The screen refuses such code; here it is past it, and the kernel has to refuse."""
-    run = subprocess.run([sys.executable, "-c", machine + INSIDE], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", machine + INSIDE], capture_output=True, text=True, cwd=tmp_path, timeout=60, check=True
+    )
     told = json.loads(run.stdout)
     refused = {name for name, outcome in told["said"].items() if outcome != "allowed"}
     assert {"read", "write", "socket", "memory"} <= refused, "the limits alone hold these"
@@ -180,7 +188,9 @@ def test_the_lock_itself_holds_when_the_screen_is_passed(machine: str, tmp_path:
 def test_a_program_that_passes_the_screen_meets_the_lock():
     text = HEAD + "def step(state, action):\n    return state\n"
     with Sandbox(Program(text), FIELDS, ACTION_DIM, QUICK) as sandbox:
-        assert {"own process group", "empty environment", "limit: memory", "limit: no new descriptor"} <= set(sandbox.protections)
+        assert {"own process group", "empty environment", "limit: memory", "limit: no new descriptor"} <= set(
+            sandbox.protections
+        )
 
 
 LAW = (
@@ -207,7 +217,9 @@ def step(state, action):
 def by_hand(text: str, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
     names: dict = {}
     exec(text, names)
-    return np.array([names["step"](names["State"](*state), action) for state, action in zip(states.tolist(), actions, strict=True)])
+    return np.array(
+        [names["step"](names["State"](*state), action) for state, action in zip(states.tolist(), actions, strict=True)]
+    )
 
 
 @pytest.fixture
@@ -236,7 +248,8 @@ def test_rollouts_of_candidates_are_repeated_steps(cases: tuple[np.ndarray, np.n
 ONE_BY_ONE = {
     "vectors reduced as a whole": "p = np.array([state.x, state.v])\n    return State(p.sum(), np.max(p))",
     "types asked for": "return State(state.x if isinstance(state.x, float) else 99.0, state.v)",
-    "errors caught": "try:\n        return State(1.0 / max(state.x, 0.0), state.v)\n    except ZeroDivisionError:\n        return state",
+    "errors caught": "try:\n        return State(1.0 / max(state.x, 0.0), state.v)\n    except "
+    "ZeroDivisionError:\n        return state",
 }
 
 
@@ -250,7 +263,10 @@ def test_what_is_unfit_for_lanes_runs_one_by_one_and_says_so(name: str, cases: t
 
 
 def test_lanes_keep_vectors_of_numbers(cases: tuple[np.ndarray, np.ndarray]):
-    body = "p = np.array([state.x, state.v]) + 0.1 * action\n    n = np.linalg.norm(p)\n    return State(p[0] / n, np.dot(p, p))"
+    body = (
+        "p = np.array([state.x, state.v]) + 0.1 * action\n    n = np.linalg.norm(p)\n    return "
+        "State(p[0] / n, np.dot(p, p))"
+    )
     text = f"{HEAD}def step(state, action):\n    {body}\n"
     with Sandbox(Program(text), FIELDS, ACTION_DIM) as sandbox:
         found = sandbox.predict(*cases)
@@ -261,9 +277,11 @@ def test_lanes_keep_vectors_of_numbers(cases: tuple[np.ndarray, np.ndarray]):
 TOGETHER = {
     "names of one number": "x = state.x\n    x += action[0]\n    v = x\n    v *= 2.0\n    return State(x + state.x, v)",
     "a number read before a change": "a = action[0]\n    action[0] = 9.0\n    return State(state.x + a, action[0])",
-    "a fixed point": "c = np.array([0.5, -0.5])\n    p = np.array([state.x, state.v]) - c\n    return State(p[0], c[0] + p[1])",
+    "a fixed point": "c = np.array([0.5, -0.5])\n    p = np.array([state.x, state.v]) - c\n    return State(p[0], "
+    "c[0] + p[1])",
     "distance from a point": "d = np.linalg.norm(np.array([state.x - 1.0, state.v]))\n    return State(d if d < 2 else -d, 0)",
-    "a wall as a pair": "wall = (-2.0, 2.0)\n    x = min(max(state.x + action[0], wall[0]), wall[1])\n    return state._replace(x=x)",
+    "a wall as a pair": "wall = (-2.0, 2.0)\n    x = min(max(state.x + action[0], wall[0]), wall[1])\n    return "
+    "state._replace(x=x)",
     "chained comparison": "return State(1.0 if -1 < state.x < 1 else 2.0, state.v) if not state.v > 3 else state",
     "remainders and powers": "return State((state.x + 10) % 3.0, (state.v + 5) ** 2 // 3)",
 }

@@ -16,13 +16,23 @@ from program.hostile import HEAD, at_import, in_step
 from visualpatchworld.domain import load_domain
 from visualpatchworld.program import sandbox_process
 from visualpatchworld.program.program import BadProgram, Program, read_program
-from visualpatchworld.program.sandbox import INSIST, MOST_RESTARTS, Limits, NoSandbox, ProgramLate, Sandbox, sandboxed_rollouts
+from visualpatchworld.program.sandbox import (
+    INSIST,
+    MOST_RESTARTS,
+    Limits,
+    NoSandbox,
+    ProgramLate,
+    Sandbox,
+    sandboxed_rollouts,
+)
 
 FIELDS, ACTION_DIM = ("x", "v"), 2
 STATES, ACTIONS = np.ones((2, 2)), np.zeros((2, ACTION_DIM))
 HONEST = Program(at_import(""))
 LOOPS = Program(in_step("while state.x > 1: pass"))
-WITHOUT_FILTER = "from visualpatchworld.program import sandbox_child; sandbox_child._filter_calls = lambda libc: False; "
+WITHOUT_FILTER = (
+    "from visualpatchworld.program import sandbox_child; sandbox_child._filter_calls = lambda libc: False; "
+)
 
 
 @pytest.fixture
@@ -84,7 +94,8 @@ def test_a_time_out_is_told_apart_from_numbers_that_are_not_finite():
 def test_sets_have_the_same_order_on_every_run():
     order = Program(
         at_import("").replace(
-            "return state", "return State(float(list({'red', 'green', 'blue', 'white', 'black'}).index('red')), float(len('a')))"
+            "return state",
+            "return State(float(list({'red', 'green', 'blue', 'white', 'black'}).index('red')), float(len('a')))",
         )
     )
     found = set()
@@ -123,7 +134,10 @@ def test_it_ends_when_this_process_is_killed():
         holder.kill()
         holder.wait()
     until = time.monotonic() + 30
-    while Path(f"/proc/{child}/stat").exists() and Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+    while (
+        Path(f"/proc/{child}/stat").exists()
+        and Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    ):
         assert time.monotonic() < until, "it lives on"
         time.sleep(0.02)
 
@@ -132,7 +146,12 @@ def test_folders_of_killed_processes_are_swept_and_others_are_not(tmp_path: Path
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    names = {"left": f"vpw-sandbox-{gone.pid}-a", "used": f"vpw-sandbox-{os.getpid()}-b", "odd": "vpw-sandbox-x-y", "other": "mine"}
+    names = {
+        "left": f"vpw-sandbox-{gone.pid}-a",
+        "used": f"vpw-sandbox-{os.getpid()}-b",
+        "odd": "vpw-sandbox-x-y",
+        "other": "mine",
+    }
     for name in names.values():
         (tmp_path / name).mkdir()
     outside = tmp_path / "mine" / "kept"
@@ -140,7 +159,11 @@ def test_folders_of_killed_processes_are_swept_and_others_are_not(tmp_path: Path
     (tmp_path / f"vpw-sandbox-{gone.pid}-link").symlink_to(tmp_path / "mine")
     sandbox_process.sweep.cache_clear()
     with Sandbox(HONEST, FIELDS, ACTION_DIM):
-        assert {path.name for path in tmp_path.iterdir() if not path.is_symlink()} == {names["used"], names["odd"], names["other"]}
+        assert {path.name for path in tmp_path.iterdir() if not path.is_symlink()} == {
+            names["used"],
+            names["odd"],
+            names["other"],
+        }
     assert outside.exists()
 
 
@@ -151,7 +174,10 @@ def test_a_status_says_how_a_process_ended(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_names_of_numbers_may_be_imported():
-    text = f"from numpy import sin, linalg\nfrom jax.numpy import cos as c\nfrom math import pi\n{HEAD}def step(state, action):\n"
+    text = (
+        "from numpy import sin, linalg\nfrom jax.numpy import cos as c\nfrom math import "
+        f"pi\n{HEAD}def step(state, action):\n"
+    )
     text += "    return State(sin(state.x) + c(state.v) + pi, linalg.norm(np.array([state.x, state.v])))\n"
     with Sandbox(Program(text), FIELDS, ACTION_DIM) as sandbox:
         found = sandbox.predict(STATES, ACTIONS).states[0, 0]
@@ -160,7 +186,10 @@ def test_the_names_of_numbers_may_be_imported():
 
 def test_arrays_may_be_asked_for_and_annotated():
     text = f"{HEAD}def step(state: State, action: np.ndarray) -> State:\n    "
-    text += "return State(float(isinstance(action, np.ndarray)), float(type(action) is np.ndarray and type(state) is State))\n"
+    text += (
+        "return State(float(isinstance(action, np.ndarray)), float(type(action) is np.ndarray and "
+        "type(state) is State))\n"
+    )
     with Sandbox(Program(text), FIELDS, ACTION_DIM) as sandbox:
         assert sandbox.predict(STATES, ACTIONS).states.tolist() == [[[1.0, 1.0]] * 2]
 
@@ -170,7 +199,12 @@ def test_only_a_plain_file_of_a_sane_size_is_a_program(tmp_path: Path):
     (tmp_path / "large.py").write_text("#" * 30_000_000)
     (tmp_path / "folder.py").mkdir()
     (tmp_path / "bytes.py").write_bytes(b"\xff\xfe")
-    reasons = {"pipe.py": "a pipe or a device", "large.py": "it has 30.0 MB", "folder.py": "a directory", "bytes.py": "not text"}
+    reasons = {
+        "pipe.py": "a pipe or a device",
+        "large.py": "it has 30.0 MB",
+        "folder.py": "a directory",
+        "bytes.py": "not text",
+    }
     for name, reason in {**reasons, "none.py": "No such file", "/dev/zero": "a pipe or a device"}.items():
         with pytest.raises(BadProgram, match=reason):
             read_program(tmp_path / name)
@@ -190,6 +224,9 @@ def test_programs_that_were_kept_run_as_they_do_here(name: str):
     with Sandbox(program, names, action_dim) as sandbox:
         found = sandbox.predict(states, actions).states[0]
     here = program.bind("numpy")
-    wanted = [here.step(here.State(*state), action.copy())[: len(names)] for state, action in zip(states.tolist(), actions, strict=True)]
+    wanted = [
+        here.step(here.State(*state), action.copy())[: len(names)]
+        for state, action in zip(states.tolist(), actions, strict=True)
+    ]
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found, np.array(wanted, np.float64), rtol=1e-6, atol=1e-9)

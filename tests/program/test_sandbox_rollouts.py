@@ -33,5 +33,8 @@ def test_a_stopped_program_gives_nan_and_starts_anew(monkeypatch: pytest.MonkeyP
 
 
 def test_a_program_that_does_not_load_is_refused():
-    with pytest.raises(BadProgram, match="not 'os'"), sandbox.sandboxed_rollouts(Program("import os\n" + HEAD), ["x"], 1):
+    with (
+        pytest.raises(BadProgram, match="not 'os'"),
+        sandbox.sandboxed_rollouts(Program("import os\n" + HEAD), ["x"], 1),
+    ):
         pass

@@ -27,13 +27,23 @@ def induction(**changes: Any) -> dict[str, Any]:
 
     def candidate(sketch: str, *explained: bool, set_aside: str | None = None) -> dict[str, Any]:
         tried = {"constants": {"PUSH": 3.0}, "verdicts": verdicts(*explained), "set_aside": set_aside}
-        return {"sketch": sketch, "explained": sum(explained), "probes": 3, "simplicity": -2000, "refuted_by": None, **tried}
+        return {
+            "sketch": sketch,
+            "explained": sum(explained),
+            "probes": 3,
+            "simplicity": -2000,
+            "refuted_by": None,
+            **tried,
+        }
 
     return {
         "domain": "slider",
         "sketch": "push+drag",
         "choices": {"action": "push", "loss": "drag"},
-        "constants": {"PUCK_PUSH": {"value": 3.0, "stderr": 2e-8, "unit": "m/s^2"}, "DRAG": {"value": 0.7, "stderr": None, "unit": "1/s"}},
+        "constants": {
+            "PUCK_PUSH": {"value": 3.0, "stderr": 2e-8, "unit": "m/s^2"},
+            "DRAG": {"value": 0.7, "stderr": None, "unit": "1/s"},
+        },
         "undetermined": [],
         "candidates": [
             candidate("push+drag", True, True, True),
@@ -41,11 +51,21 @@ def induction(**changes: Any) -> dict[str, Any]:
             candidate("speed+free", set_aside="'speed' already failed every probe"),
         ],
         "unexplained_probes": [],
-        "rollout_error": {"puck_m": {"1": {"mean": 1e-7, "median": 1e-8, "p90": 1e-6}, "10": {"mean": 1e-5, "median": 1e-6, "p90": 1e-4}}},
+        "rollout_error": {
+            "puck_m": {
+                "1": {"mean": 1e-7, "median": 1e-8, "p90": 1e-6},
+                "10": {"mean": 1e-5, "median": 1e-6, "p90": 1e-4},
+            }
+        },
         "program": "somewhere/world_model.py",
         "program_hash": Program(TEXT).hash,
         "seconds": 12.5,
-        "settings": {"version": "0.1.0", "episodes": 5, "seed": 7, "constants": {"push": 3.0, "drag": 0.7, "radius": 0.2}},
+        "settings": {
+            "version": "0.1.0",
+            "episodes": 5,
+            "seed": 7,
+            "constants": {"push": 3.0, "drag": 0.7, "radius": 0.2},
+        },
     } | changes
 
 

@@ -1,4 +1,6 @@
-"""Pages in a browser: pictures and films load, nothing is asked of anyone, nothing goes wrong, and a phone need not scroll sideways."""
+"""Pages in a browser: pictures and films load, nothing is asked of
+anyone, nothing goes wrong, and a phone need not scroll sideways.
+"""
 
 import json
 import re
@@ -49,13 +51,28 @@ def opened(page: Path, width: int = 1200, dark: bool = False) -> dict:
     """What a browser makes of a page."""
     copy = page.with_name("opened.html")
     copy.write_text(
-        page.read_text(encoding="utf-8").replace("<head>", f"<head>{LISTEN}").replace("</body>", f"{FIND}</body>"), encoding="utf-8"
+        page.read_text(encoding="utf-8").replace("<head>", f"<head>{LISTEN}").replace("</body>", f"{FIND}</body>"),
+        encoding="utf-8",
     )
     assert CHROMIUM is not None
     theme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=10000", "--enable-logging=stderr")
+    options = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--dump-dom",
+        "--virtual-time-budget=10000",
+        "--enable-logging=stderr",
+    )
     done = subprocess.run(
-        [CHROMIUM, *options, theme, f"--window-size={width},900", f"--user-data-dir={page.parent / 'profile'}", copy.as_uri()],
+        [
+            CHROMIUM,
+            *options,
+            theme,
+            f"--window-size={width},900",
+            f"--user-data-dir={page.parent / 'profile'}",
+            copy.as_uri(),
+        ],
         capture_output=True,
         text=True,
         timeout=120,
@@ -73,7 +90,9 @@ def run_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frames = np.stack([np.full((64, 64, 3), 20 * i, np.uint8) for i in range(12)])
     for task in (1, 3):
         path = folder / "films" / f"slider-vpw-oracle-induced-42-task{task:02d}.mp4"
-        path.write_bytes(iio.imwrite("<bytes>", frames, extension=".mp4", plugin="FFMPEG", fps=10, codec="libx264") or b"")
+        path.write_bytes(
+            iio.imwrite("<bytes>", frames, extension=".mp4", plugin="FFMPEG", fps=10, codec="libx264") or b""
+        )
     return write_report(folder).path
 
 
@@ -115,7 +134,9 @@ def test_the_page_of_worlds(tmp_path: Path, width: int, dark: bool):
 def test_a_page_that_asks_for_something_would_be_found_out(run_page: Path, tmp_path: Path):
     page = tmp_path / "bad.html"
     page.write_text(
-        run_page.read_text(encoding="utf-8").replace("<main>", '<main><img src="http://localhost/missing.png"><script>nothing()</script>')
+        run_page.read_text(encoding="utf-8").replace(
+            "<main>", '<main><img src="http://localhost/missing.png"><script>nothing()</script>'
+        )
     )
     found = opened(page)
     assert 0 in found["images"]

@@ -15,7 +15,9 @@ def points(text: str, kind: str = "polyline") -> list[tuple[float, float]]:
 
 
 def chart(*values: float, logarithmic: bool = False) -> str:
-    return svg(Chart(title="t", x_label="step", lines=(Curve("l", "look", list(enumerate(values))),), logarithmic=logarithmic))
+    return svg(
+        Chart(title="t", x_label="step", lines=(Curve("l", "look", list(enumerate(values))),), logarithmic=logarithmic)
+    )
 
 
 def test_a_line_spans_the_axes():
@@ -50,7 +52,14 @@ def test_what_is_not_finite_is_left_out():
 
 
 def test_a_band_goes_there_and_back():
-    text = svg(Chart(title="t", x_label="s", lines=(Curve("l", "look", [(0, 1.0), (1, 2.0)]),), band=[(0, 1.0, 2.0), (1, 2.0, 3.0)]))
+    text = svg(
+        Chart(
+            title="t",
+            x_label="s",
+            lines=(Curve("l", "look", [(0, 1.0), (1, 2.0)]),),
+            band=[(0, 1.0, 2.0), (1, 2.0, 3.0)],
+        )
+    )
     there_and_back = points(text, "polygon")
     assert [x for x, _ in there_and_back] == [LEFT, WIDTH - RIGHT, WIDTH - RIGHT, LEFT]
     assert there_and_back[0][1] < there_and_back[3][1]

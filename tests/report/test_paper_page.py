@@ -1,4 +1,6 @@
-"""The page of the paper: every table and every figure has its place, computed or not, and quoted figures look quoted."""
+"""The page of the paper: every table and every figure has its
+place, computed or not, and quoted figures look quoted.
+"""
 
 import re
 from pathlib import Path
@@ -54,7 +56,9 @@ def test_it_goes_where_it_is_asked_to_and_needs_results(results: Path, tmp_path:
 def test_text_of_a_table_is_no_markup():
     evil = '<img src="x">'
     section = Section(evil, ((Entry(evil, evil), quote(evil, evil)),), quoted=True)
-    text = as_html(Table(id="t", title=evil, columns=(Column(evil, words=True), Column(evil)), sections=(section,), notes=(evil,)))
+    text = as_html(
+        Table(id="t", title=evil, columns=(Column(evil, words=True), Column(evil)), sections=(section,), notes=(evil,))
+    )
     assert "<img" not in text
     assert text.count("&lt;img") == 9
     assert '<td class="num quoted">' in text

@@ -47,7 +47,13 @@ def oscillator(tmp_path: Path) -> Path:
     """A folder with a program and, as its record says, the log that is its world."""
     runs = [oscillation(np.random.default_rng(i)) for i in range(2)]
     log = tmp_path / "log.npz"
-    np.savez(log, observations=[run.observations for run in runs], actions=[run.actions for run in runs], names=["place", "speed"], dt=DT)
+    np.savez(
+        log,
+        observations=[run.observations for run in runs],
+        actions=[run.actions for run in runs],
+        names=["place", "speed"],
+        dt=DT,
+    )
     (tmp_path / "found").mkdir()
     (tmp_path / "found" / "world_model.py").write_text(OSCILLATOR)
     (tmp_path / "found" / "induction.json").write_text(json.dumps({"world": str(log)}))
@@ -82,7 +88,9 @@ def test_errors_take_the_short_way_round():
 
 
 def test_a_log_is_recorded(vpw: Vpw, oscillator: Path):  # noqa: F811
-    chunk = pytest.importorskip("rerun.chunk", reason="A recording needs Rerun's library: pip install 'visualpatchworld[rerun]'.")
+    chunk = pytest.importorskip(
+        "rerun.chunk", reason="A recording needs Rerun's library: pip install 'visualpatchworld[rerun]'."
+    )
     told = json.loads(vpw("record", oscillator, "--rerun", "out.rrd", "--horizon", 10, "--json"))
     assert (told["episodes"], told["steps"]) == (2, 2 * STEPS)
     assert max(told["rms_error"].values()) < 1e-9
@@ -97,13 +105,19 @@ def test_a_log_is_recorded(vpw: Vpw, oscillator: Path):  # noqa: F811
 
 
 def test_a_domain_is_recorded_with_pictures(vpw: Vpw, tmp_path: Path, toy_file: Path):  # noqa: F811
-    chunk = pytest.importorskip("rerun.chunk", reason="A recording needs Rerun's library: pip install 'visualpatchworld[rerun]'.")
+    chunk = pytest.importorskip(
+        "rerun.chunk", reason="A recording needs Rerun's library: pip install 'visualpatchworld[rerun]'."
+    )
     program = tmp_path / "toy.py"
     program.write_text(toy_program.RIGHT.text)
     options = ("--world", "slider", "--traces", toy_file, "--episodes", 1, "--pictures", "--json")
     told = json.loads(vpw("record", program, "--rerun", "out.rrd", *options))
     assert told["world"] == "slider" and max(told["rms_error"].values()) < 1e-6
-    pictures = [part.num_rows for part in chunk.RrdReader("out.rrd").stream() if part.entity_path == "/episode_0/picture/imagined"]
+    pictures = [
+        part.num_rows
+        for part in chunk.RrdReader("out.rrd").stream()
+        if part.entity_path == "/episode_0/picture/imagined"
+    ]
     assert sum(pictures) == told["steps"] + 1
 
 
@@ -113,5 +127,7 @@ def test_bad_input_is_one_sentence(vpw: Vpw, oscillator: Path, monkeypatch: pyte
     assert "--world WORLD or --traces LOG" in vpw.refused("record", oscillator, "--rerun", "out.rrd")
     monkeypatch.setitem(sys.modules, "rerun", None)
     log = oscillator.parent / "log.npz"
-    assert "pip install 'visualpatchworld[rerun]'" in vpw.refused("record", oscillator, "--traces", log, "--rerun", "out.rrd")
+    assert "pip install 'visualpatchworld[rerun]'" in vpw.refused(
+        "record", oscillator, "--traces", log, "--rerun", "out.rrd"
+    )
     assert not Path("out.rrd").exists()

@@ -1,4 +1,6 @@
-"""The page of a run: what it says follows from the folder, what is missing is said, and nothing of a file becomes markup."""
+"""The page of a run: what it says follows from the folder, what
+is missing is said, and nothing of a file becomes markup.
+"""
 
 import json
 import re
@@ -48,7 +50,9 @@ class Page(HTMLParser):
     def titles(self, kind: str) -> list[str]:
         """The titles of all marks of one kind."""
         return [
-            attributes["title"] or "" for _, attributes in self.tags if attributes.get("class") == f"mark {kind}" and "title" in attributes
+            attributes["title"] or ""
+            for _, attributes in self.tags
+            if attributes.get("class") == f"mark {kind}" and "title" in attributes
         ]
 
 
@@ -63,7 +67,7 @@ def page(folder: Path) -> Page:
 
 def test_the_headline_says_what_was_found(folder: Path):
     said = page(folder).said("")
-    for needed in ("chose push+drag among 3 forms", "explains 3 of 3 experiments", "2 constants", "solves 83.3 % of 6 tasks",
+    for needed in ("chose push+drag among 3 forms", "explains 3 of 3 experiments", "2 constants", "solves 83.3 % of 6 " "tasks",
                    "without a single call of the engine", "95 % interval 43.6 to 97 %", "16.7 / 33.3 %"):  # fmt: skip
         assert needed in said
     assert write_report(folder).missing == ()
@@ -100,9 +104,13 @@ def test_foresight_shows_errors_and_one_stretch_beside_the_truth(folder: Path):
     made = page(folder)
     labels = [attributes["aria-label"] or "" for tag, attributes in made.tags if attributes.get("class") == "chart"]
     assert labels[0] == "error of puck_m: mean ends at 1e-05; median ends at 1e-06."
-    ends = [re.fullmatch(r"(puck_\w+) \(.+\): truth ends at (\S+); predicted ends at (\S+)\.", label) for label in labels[1:]]
+    ends = [
+        re.fullmatch(r"(puck_\w+) \(.+\): truth ends at (\S+); predicted ends at (\S+)\.", label)
+        for label in labels[1:]
+    ]
     assert [end[1] for end in ends if end] == ["puck_x", "puck_vx"]
-    assert all(end and float(end[2]) == pytest.approx(float(end[3]), rel=0.02, abs=1e-6) for end in ends)  # it is the toy's own law
+    # It is the toy's own law.
+    assert all(end and float(end[2]) == pytest.approx(float(end[3]), rel=0.02, abs=1e-6) for end in ends)
 
 
 def test_timings_and_where_it_comes_from(folder: Path):
@@ -143,7 +151,15 @@ def test_half_a_run_says_what_is_missing(folder: Path, lost: str, section: str, 
     gone.rename(folder.parent / lost)
     made = page(folder)
     assert sentence in made.said(section)
-    assert [name for name in made.sections if name] == ["scene", "evidence", "program", "foresight", "success", "timings", "provenance"]
+    assert [name for name in made.sections if name] == [
+        "scene",
+        "evidence",
+        "program",
+        "foresight",
+        "success",
+        "timings",
+        "provenance",
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"domain": "slider"}', "\udcff"])
@@ -172,7 +188,9 @@ def test_results_that_are_no_plan_of_this_program(folder: Path):
     assert "push+free" in made.said("evidence")
 
 
-def test_films_of_failed_tasks_come_first_and_stay_when_there_are_too_many(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_films_of_failed_tasks_come_first_and_stay_when_there_are_too_many(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
     films = folder / "films"
     films.mkdir()
     for task in (1, 2, 3):

@@ -30,7 +30,14 @@ def test_half_a_run_has_a_page(folder: Path):
     written = write_report(folder)
     text = written.path.read_text(encoding="utf-8")
     assert len(written.missing) == 2 and "There is no check.json" in text
-    for said in ("Pendulum-v1", "explained", "ANGLE_PULL", "semi-implicit", "squares of the two add up to 1", "no end was ever seen"):
+    for said in (
+        "Pendulum-v1",
+        "explained",
+        "ANGLE_PULL",
+        "semi-implicit",
+        "squares of the two add up to 1",
+        "no end was ever seen",
+    ):
         assert said in text
     assert "One step." in text and 'class="nf">step' in text
 
@@ -42,7 +49,9 @@ def test_the_page_of_a_whole_run(folder: Path):
     assert all(error < 1e-3 for row in seen["by_field"].values() for error in row.values())
     (folder / CHECK).write_text(to_json(seen))
     earned = {"return_mean": -150.5, "return_std": 2.0, "n": 2, "random_return": -1200.0, "zero_return": -1000.0}
-    (folder / PLAN).write_text(to_json(earned | {"planner": "CEM", "seconds_per_step_median": 0.01, "returns": [-149.0, -152.0]}))
+    (folder / PLAN).write_text(
+        to_json(earned | {"planner": "CEM", "seconds_per_step_median": 0.01, "returns": [-149.0, -152.0]})
+    )
     written = write_report(folder)
     assert written.missing == ()
     text = written.path.read_text(encoding="utf-8")
@@ -50,10 +59,18 @@ def test_the_page_of_a_whole_run(folder: Path):
 
 
 def test_what_the_data_do_not_determine():
-    loose = {"ANGLE_PULL": {"value": 15.0, "stderr": 9.0, "unit": ""}, "ANGLE_GAIN": {"value": 3.0, "stderr": 1e-6, "unit": ""}}
-    ends = {"thresholds": [{"expression": "abs(state.x)", "above": True, "value": 2.4, "bracket": [2.3, 2.5]}], "why": "seen 9 times"}
+    loose = {
+        "ANGLE_PULL": {"value": 15.0, "stderr": 9.0, "unit": ""},
+        "ANGLE_GAIN": {"value": 3.0, "stderr": 1e-6, "unit": ""},
+    }
+    ends = {
+        "thresholds": [{"expression": "abs(state.x)", "above": True, "value": 2.4, "bracket": [2.3, 2.5]}],
+        "why": "seen 9 times",
+    }
     rivals = [{"sketch": "one", "error": 1e-3}, {"sketch": "two", "error": 2e-3}, {"sketch": "three", "error": 1.0}]
-    found = undetermined(record(constants=loose, terminated=ends, candidates=rivals), {"ANGLE_PULL": "field: sin(angle)"})
+    found = undetermined(
+        record(constants=loose, terminated=ends, candidates=rivals), {"ANGLE_PULL": "field: sin(angle)"}
+    )
     whole = "\n".join(f"{one.what} {one.experiment}" for one in found)
     assert "ANGLE_PULL" in whole and "sin(angle)" in whole and "ANGLE_GAIN" not in whole
     assert "between 2.3 and 2.5" in whole
@@ -73,6 +90,8 @@ def test_a_damaged_record_is_one_sentence(folder: Path):
 
 def test_what_comes_from_files_stays_text(folder: Path):
     told = json.loads((folder / "induction.json").read_text())
-    (folder / "induction.json").write_text(json.dumps(told | {"world": "<script>alert(1)</script>", "why": "<img src=x>"}))
+    (folder / "induction.json").write_text(
+        json.dumps(told | {"world": "<script>alert(1)</script>", "why": "<img src=x>"})
+    )
     text = write_report(folder).path.read_text(encoding="utf-8")
     assert "<script>alert" not in text and "<img src=x>" not in text

@@ -1,4 +1,6 @@
-"""The page of worlds: every line of results has its place, and a program that is not the measured one is not passed off as it."""
+"""The page of worlds: every line of results has its place, and a
+program that is not the measured one is not passed off as it.
+"""
 
 import json
 import shutil

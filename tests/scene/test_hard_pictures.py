@@ -1,4 +1,6 @@
-"""Pictures that were once read quite wrongly, drawn again from their states: what one mean over many pictures would hide."""
+"""Pictures that were once read quite wrongly, drawn again from
+their states: what one mean over many pictures would hide.
+"""
 
 import numpy as np
 import pytest
@@ -37,7 +39,11 @@ def test_a_block_that_the_edge_cuts_off_is_not_turned_otherwise(state: tuple[flo
 
 
 def test_an_agent_half_under_the_block_is_where_it_is():
-    states = [(257.3, 209.4, 240.2, 221.6, 5.66), (227.0, 381.5, 213.1, 381.6, 3.08), (203.8, 365.5, 204.7, 356.4, 4.13)]
+    states = [
+        (257.3, 209.4, 240.2, 221.6, 5.66),
+        (227.0, 381.5, 213.1, 381.6, 3.08),
+        (203.8, 365.5, 204.7, 356.4, 4.13),
+    ]
     assert judged("pusht", *((*state, 0.0, 0.0) for state in states)).worst["agent_px"] < 2.5
 
 

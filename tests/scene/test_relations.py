@@ -13,7 +13,16 @@ BAR = ((-60.0, 0.0), (60.0, 0.0), (60.0, 30.0), (-60.0, 30.0))
 STEM = ((-15.0, 30.0), (15.0, 30.0), (15.0, 120.0), (-15.0, 120.0))
 
 
-def thing(name: str = "a", x: float = 0.0, y: float = 0.0, *, z: float | None = None, angle: float | None = None, kind="thing", **shape):
+def thing(
+    name: str = "a",
+    x: float = 0.0,
+    y: float = 0.0,
+    *,
+    z: float | None = None,
+    angle: float | None = None,
+    kind="thing",
+    **shape,
+):
     return SceneObject(name=name, kind=kind, pose=Pose(x=x, y=y, z=z, angle=angle), geometry=Geometry(**shape))
 
 
@@ -47,12 +56,15 @@ half_size = st.floats(0.5, 5)
 
 
 @given(coordinate, coordinate, angle, angle, half_size, half_size, half_size)
-def test_gap_of_turned_boxes_matches_sampling(x: float, y: float, turn: float, other_turn: float, w: float, h: float, side: float):
+def test_gap_of_turned_boxes_matches_sampling(
+    x: float, y: float, turn: float, other_turn: float, w: float, h: float, side: float
+):
     first = thing(half_sizes=(w, h), angle=turn)
     second = thing("b", x, y, half_sizes=(side, side), angle=other_turn)
     sampled = np.linalg.norm(outline(first)[:, None] - outline(second)[None], axis=-1).min()
     spacing = 2 * 5 / 40
-    # Sampled outlines are at most one spacing farther apart than the shapes; overlapping shapes have crossing or nested outlines.
+    # Sampled outlines are at most one spacing farther apart than the shapes; overlapping shapes have crossing or nested
+    # outlines.
     assert gap(first, second) <= sampled + 1e-9
     if gap(first, second) > 0:
         assert sampled <= gap(first, second) + 2 * spacing
@@ -74,7 +86,9 @@ def test_two_fixed_objects_and_unseen_ones_have_no_relation():
     door = wall.model_copy(update={"name": "door"})
     hidden = thing("hidden").model_copy(update={"visible": False})
     lost = SceneObject(name="lost", kind="thing")
-    pairs = [(r.subject, r.object) for r in relate([wall, door, thing("agent", 9), hidden, lost], near=1.0, y_axis="up")]
+    pairs = [
+        (r.subject, r.object) for r in relate([wall, door, thing("agent", 9), hidden, lost], near=1.0, y_axis="up")
+    ]
     assert pairs == [("wall", "agent"), ("door", "agent")]
 
 

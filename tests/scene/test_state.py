@@ -20,8 +20,13 @@ SPACE = StateSpace(
         StateField("spin", "rad/s", "block.velocity.spin"),
     )
 )
-OBJECTS = (SceneObject(name="block", kind="block", geometry=Geometry(radius=1.0)), SceneObject(name="hand", kind="hand"))
-TEMPLATE = SceneTemplate(domain="made-up", state_space=SPACE, objects=lambda constants: OBJECTS, length_unit="m", near=0.1)
+OBJECTS = (
+    SceneObject(name="block", kind="block", geometry=Geometry(radius=1.0)),
+    SceneObject(name="hand", kind="hand"),
+)
+TEMPLATE = SceneTemplate(
+    domain="made-up", state_space=SPACE, objects=lambda constants: OBJECTS, length_unit="m", near=0.1
+)
 
 number = st.floats(-1e6, 1e6)
 states = st.lists(number, min_size=len(SPACE), max_size=len(SPACE)).map(np.array)

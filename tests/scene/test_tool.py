@@ -49,7 +49,9 @@ def test_a_graph_has_the_objects_of_the_oracle_and_relations(domain: Domain):
     for relation in oracle.relations:
         key = (relation.subject, relation.object)
         if key in ours and relation.distance:
-            assert ours[key] == pytest.approx(relation.distance, rel=0.15, abs=0.03 if domain.scene.length_unit == "m" else 2)
+            assert ours[key] == pytest.approx(
+                relation.distance, rel=0.15, abs=0.03 if domain.scene.length_unit == "m" else 2
+            )
 
 
 def test_light_and_noise_matter_little(domain: Domain):
@@ -126,9 +128,14 @@ def test_velocities_need_more_than_one_picture(toy: Domain):
 
 @pytest.mark.parametrize(
     ("hand", "block"),
-    [((0.418, -0.034, 0.195, -1.665), (0.417, -0.045, 0.19, 3.045)), ((0.462, -0.011, 0.118, -1.719), (0.461, -0.022, 0.112, 2.993))],
+    [
+        ((0.418, -0.034, 0.195, -1.665), (0.417, -0.045, 0.19, 3.045)),
+        ((0.462, -0.011, 0.118, -1.719), (0.461, -0.022, 0.112, 2.993)),
+    ],
 )
-def test_a_block_half_covered_by_a_finger_is_not_taken_for_one_that_rests_behind(hand: tuple[float, ...], block: tuple[float, ...]):
+def test_a_block_half_covered_by_a_finger_is_not_taken_for_one_that_rests_behind(
+    hand: tuple[float, ...], block: tuple[float, ...]
+):
     cube = load_domain("cube")
     world = cube.make()
     state, _ = world.reset(options={"state": np.array([*hand, 0.56, 1.0, *block])})

@@ -1,4 +1,6 @@
-"""The VLM path against a scripted server: one schema, no coordinates without a calibration, and a sentence for every way to fail."""
+"""The VLM path against a scripted server: one schema, no coordinates
+without a calibration, and a sentence for every way to fail.
+"""
 
 import base64
 import json
@@ -18,7 +20,10 @@ from visualpatchworld.scene.schema import parse_graph
 from visualpatchworld.scene.vlm import VlmExtractor
 
 SEEN = {
-    "objects": [{"name": "puck", "visible": True, "x": 140, "y": 112}, {"name": "rail", "x": 112, "y": 112, "colour": "none"}],
+    "objects": [
+        {"name": "puck", "visible": True, "x": 140, "y": 112},
+        {"name": "rail", "x": 112, "y": 112, "colour": "none"},
+    ],
     "relations": [{"subject": "puck", "object": "rail", "near_contact": True, "direction": "left"}],
 }
 FINE = f"Here is what I see:\n```json\n{json.dumps(SEEN)}\n```"
@@ -26,7 +31,9 @@ REFUSAL = {"choices": [{"message": {"content": None, "refusal": "no"}, "finish_r
 
 
 def extractor(domain: Domain, url: str, **more: object) -> VlmExtractor:
-    client = Client(model="m", endpoint=Endpoint(url, timeout_s=5, num_retries=1, sleep=lambda _: None), budget=Budget(10))
+    client = Client(
+        model="m", endpoint=Endpoint(url, timeout_s=5, num_retries=1, sleep=lambda _: None), budget=Budget(10)
+    )
     return VlmExtractor(domain.scene, domain.scene.objects(domain.constants), client, **more)  # type: ignore[arg-type]
 
 
@@ -138,7 +145,21 @@ def test_scene_from_the_command_line_recorded_and_replayed(vpw: Vpw, tmp_path: P
 
 def test_export_asks_once_per_kept_frame(vpw: Vpw, toy_file: Path, tmp_path: Path):  # noqa: F811
     out, tape = tmp_path / "out.jsonl", tmp_path / "calls.jsonl"
-    shared = ("export", toy_file, "--domain", "slider", "--view", "vlm", "--stride", 15, "--out", out, "--model", "m", "--json")
+    shared = (
+        "export",
+        toy_file,
+        "--domain",
+        "slider",
+        "--view",
+        "vlm",
+        "--stride",
+        15,
+        "--out",
+        out,
+        "--model",
+        "m",
+        "--json",
+    )
     with scripted([FINE]) as server:
         vpw(*shared, "--endpoint", server.url, "--record", tape)
         assert len(server.asked) == 9, "three episodes of 31 rows, every fifteenth"
@@ -151,5 +172,7 @@ def test_export_asks_once_per_kept_frame(vpw: Vpw, toy_file: Path, tmp_path: Pat
 
 def test_a_row_of_a_trace_file_is_read_by_a_model_too(vpw: Vpw, toy_file: Path):  # noqa: F811
     with scripted([FINE]) as server:
-        graph = json.loads(vpw("scene", "slider", f"{toy_file}:3", "--via", "vlm", "--model", "m", "--endpoint", server.url, "--json"))
+        graph = json.loads(
+            vpw("scene", "slider", f"{toy_file}:3", "--via", "vlm", "--model", "m", "--endpoint", server.url, "--json")
+        )
     assert (graph["metadata"]["source"], graph["metadata"]["step"]) == ("vlm", 3)

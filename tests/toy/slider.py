@@ -52,7 +52,9 @@ class Slider(Simulator):
     def advance(self, action: Float[np.ndarray, " A"]) -> None:
         self._state = move(self._state, action, self.constants)
 
-    def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
+    def rollout(
+        self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]
+    ) -> Float[np.ndarray, "K H S"]:
         state = np.repeat(np.asarray(engine_state)[None], len(actions), axis=0)
         states = []
         for action in np.clip(actions, -1, 1).swapaxes(0, 1):
@@ -68,7 +70,9 @@ class Slider(Simulator):
         return image
 
 
-def move(state: Float[np.ndarray, "*B 2"], action: Float[np.ndarray, "*B 1"], constants: SliderConstants) -> Float[np.ndarray, "*B 2"]:
+def move(
+    state: Float[np.ndarray, "*B 2"], action: Float[np.ndarray, "*B 1"], constants: SliderConstants
+) -> Float[np.ndarray, "*B 2"]:
     """The state one time step later."""
     velocity = state[..., 1] + (constants.push * action[..., 0] - constants.drag * state[..., 1]) * TIME_STEP_S
     return np.stack([state[..., 0] + velocity * TIME_STEP_S, velocity], axis=-1)
@@ -104,5 +108,6 @@ DOMAIN = Domain(
     episode_steps=31,  # six transitions of stride 5 and one row to spare
     probe_tolerances={"puck_m": 1e-3},  # a hundredth of the success radius
     horizon=10,
-    planner=CEM(samples=50, iterations=4, elites=5, horizon=5, replan_every=5, init_std=0.5),  # enough to plan in no time
+    # Enough to plan in no time.
+    planner=CEM(samples=50, iterations=4, elites=5, horizon=5, replan_every=5, init_std=0.5),
 )

@@ -1,4 +1,6 @@
-"""Test episodes are never fitted to, validation episodes are not either, and where there are too few to keep them apart that is said."""
+"""Test episodes are never fitted to, validation episodes are not
+either, and where there are too few to keep them apart that is said.
+"""
 
 import re
 from pathlib import Path

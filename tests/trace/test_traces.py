@@ -1,4 +1,6 @@
-"""Trace files: what is written is read, files of other people are read, and damaged ones are refused in one sentence."""
+"""Trace files: what is written is read, files of other people
+are read, and damaged ones are refused in one sentence.
+"""
 
 import json
 import re
@@ -22,7 +24,12 @@ from visualpatchworld.trace.file import read_traces, write_traces
 
 def write_toy(path: Path, toy: Domain, episodes: int = 3, seed: int = 7) -> None:
     write_traces(
-        path, collect(toy, toy.constants, episodes=episodes, seed=seed), toy.layout, domain=toy.name, constants=toy.constants, seed=seed
+        path,
+        collect(toy, toy.constants, episodes=episodes, seed=seed),
+        toy.layout,
+        domain=toy.name,
+        constants=toy.constants,
+        seed=seed,
     )
 
 
@@ -103,7 +110,9 @@ def test_other_episode_column_name_and_nested_columns(toy: Domain, tmp_path: Pat
     domain = _with_layout(toy, engine_state=nested, state=nested)
     assert len(read_traces(toy_file, domain).episodes) == 3
     other = tmp_path / "nested.h5"
-    write_traces(other, read_traces(toy_file, domain).episodes, domain.layout, domain="slider", constants=toy.constants, seed=7)
+    write_traces(
+        other, read_traces(toy_file, domain).episodes, domain.layout, domain="slider", constants=toy.constants, seed=7
+    )
     np.testing.assert_array_equal(column(other, "proprio/puck"), column(toy_file, "proprio/puck"))
 
 
@@ -183,12 +192,17 @@ DAMAGES: list[tuple[Callable[[Path], object], str]] = [
     (lambda path: change(path, "ep_idx", np.arange(93)), "'ep_idx' changes within an episode"),
     (lambda path: change(path, "ep_idx", np.arange(9)), "'ep_idx' has 9 rows"),
     (lambda path: change(path, "step_idx", np.arange(93)), "'step_idx' does not count up"),
-    (lambda path: [change(path, name, None) for name in ("ep_len", "ep_offset", "ep_idx", "step_idx")], "where episodes begin"),
+    (
+        lambda path: [change(path, name, None) for name in ("ep_len", "ep_offset", "ep_idx", "step_idx")],
+        "where episodes begin",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("damage", "message"), DAMAGES, ids=[message[:24] for _, message in DAMAGES])
-def test_a_damaged_file_is_refused_in_one_sentence(toy: Domain, toy_file: Path, damage: Callable[[Path], object], message: str):
+def test_a_damaged_file_is_refused_in_one_sentence(
+    toy: Domain, toy_file: Path, damage: Callable[[Path], object], message: str
+):
     damage(toy_file)
     with pytest.raises(BadTrace, match=message) as caught:
         read_traces(toy_file, toy)
@@ -208,7 +222,12 @@ def test_a_file_of_another_domain_is_refused(reference: Path):
 
 def test_rows_are_found(toy: Domain, toy_file: Path):
     traces = read_traces(toy_file, toy)
-    assert [(episode.index, step) for episode, step in map(traces.locate, (0, 30, 31, 92))] == [(0, 0), (0, 30), (1, 0), (2, 30)]
+    assert [(episode.index, step) for episode, step in map(traces.locate, (0, 30, 31, 92))] == [
+        (0, 0),
+        (0, 30),
+        (1, 0),
+        (2, 30),
+    ]
     for row in (-1, 93):
         with pytest.raises(BadTrace, match="rows 0 to 92"):
             traces.locate(row)
@@ -236,7 +255,10 @@ def test_an_unwritable_place_is_told_before_the_work(tmp_path: Path, toy: Domain
 @pytest.mark.parametrize("stride", [1, 5, 7, 30, 31])
 def test_macro_actions_match_the_stride(toy: Domain, toy_file: Path, stride: int):
     traces = read_traces(toy_file, toy)
-    records = [json.loads(line) for line in export(traces, OracleExtractor(toy.scene, toy.constants), view="oracle", stride=stride)]
+    records = [
+        json.loads(line)
+        for line in export(traces, OracleExtractor(toy.scene, toy.constants), view="oracle", stride=stride)
+    ]
     assert [record["episode"] for record in records] == [0, 1, 2]
     for record, episode in zip(records, traces.episodes, strict=True):
         assert [item["t"] for item in record["transitions"]] == list(range(0, episode.num_rows - stride, stride))

@@ -100,7 +100,11 @@ def test_a_world_that_was_examined_shows_what_the_environment_shows(name: str):
         )
         outcome = world.step(action)
         np.testing.assert_array_equal(outcome.observation, observation)
-        assert (outcome.reward, outcome.terminated, outcome.truncated) == (pytest.approx(float(reward)), terminated, truncated)
+        assert (outcome.reward, outcome.terminated, outcome.truncated) == (
+            pytest.approx(float(reward)),
+            terminated,
+            truncated,
+        )
         if terminated:
             break
 
@@ -190,7 +194,9 @@ def test_a_place_must_be_finite_and_inside_what_can_be_shown():
 
 def test_wrappers_of_a_user_stay_on():
     one = np.ones(1, np.float32)
-    env = gym.wrappers.TransformReward(gym.wrappers.RescaleAction(gym.make("Pendulum-v1"), -one, one), lambda r: 2 * float(r))
+    env = gym.wrappers.TransformReward(
+        gym.wrappers.RescaleAction(gym.make("Pendulum-v1"), -one, one), lambda r: 2 * float(r)
+    )
     world = GymWorld(env)
     assert world.action_space.high == (1.0,)
     assert world.time_limit == 200
@@ -217,10 +223,22 @@ def spaced(observation_space: gym.Space, action_space: gym.Space, observation: A
 
 
 def test_nested_observations_are_laid_flat_under_their_names():
-    space = gym.spaces.Dict({"cart": BOX, "turn": gym.spaces.Discrete(3), "pair": gym.spaces.Tuple((BOX, gym.spaces.MultiBinary(2)))})
+    space = gym.spaces.Dict(
+        {"cart": BOX, "turn": gym.spaces.Discrete(3), "pair": gym.spaces.Tuple((BOX, gym.spaces.MultiBinary(2)))}
+    )
     zeros = np.zeros(2)
-    world = spaced(space, Cart.action_space, lambda env: {"cart": [env.x, env.v], "turn": 2, "pair": (zeros, np.ones(2, np.int8))})
-    assert set(world.field_names) == {"cart_0", "cart_1", "turn", "pair_part0_0", "pair_part0_1", "pair_part1_0", "pair_part1_1"}
+    world = spaced(
+        space, Cart.action_space, lambda env: {"cart": [env.x, env.v], "turn": 2, "pair": (zeros, np.ones(2, np.int8))}
+    )
+    assert set(world.field_names) == {
+        "cart_0",
+        "cart_1",
+        "turn",
+        "pair_part0_0",
+        "pair_part0_1",
+        "pair_part1_0",
+        "pair_part1_1",
+    }
     seen = dict(zip(world.field_names, world.reset(0), strict=True))
     assert seen["turn"] == 2 and seen["pair_part1_1"] == 1 and seen["cart_1"] == 0
 

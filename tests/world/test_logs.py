@@ -18,7 +18,9 @@ from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import NoPower
 
 RNG = np.random.default_rng(0)
-RUNS = [(RNG.normal(size=(length + 1, 2)), RNG.normal(size=(length, 1)), RNG.normal(size=length)) for length in (5, 3, 7)]
+RUNS = [
+    (RNG.normal(size=(length + 1, 2)), RNG.normal(size=(length, 1)), RNG.normal(size=length)) for length in (5, 3, 7)
+]
 
 
 def opened(world: Any, **settings: Any) -> LogWorld:
@@ -38,7 +40,11 @@ def same_runs(world: LogWorld, runs: Any = RUNS, rewards: bool = True) -> None:
 
 
 def padded() -> dict[str, np.ndarray]:
-    arrays = {"observations": np.full((3, 8, 2), np.nan), "actions": np.full((3, 7, 1), np.nan), "rewards": np.full((3, 7), np.nan)}
+    arrays = {
+        "observations": np.full((3, 8, 2), np.nan),
+        "actions": np.full((3, 7, 1), np.nan),
+        "rewards": np.full((3, 7), np.nan),
+    }
     for i, run in enumerate(RUNS):
         for key, values in zip(arrays, run, strict=True):
             arrays[key][i, : len(values)] = values
@@ -65,8 +71,12 @@ def test_padded_choices():
 
 def test_rows_one_after_another():
     observations, actions, rewards = (np.concatenate([run[i] for run in RUNS]) for i in range(3))
-    same_runs(opened({"observations": observations, "actions": actions, "rewards": rewards, "episode_lengths": [5, 3, 7]}))
-    same_runs(opened({"observations": observations, "actions": actions, "rewards": rewards, "episode_lengths": [6, 4, 8]}))
+    same_runs(
+        opened({"observations": observations, "actions": actions, "rewards": rewards, "episode_lengths": [5, 3, 7]})
+    )
+    same_runs(
+        opened({"observations": observations, "actions": actions, "rewards": rewards, "episode_lengths": [6, 4, 8]})
+    )
     per_row = np.concatenate([np.vstack([run[1], [[9.0]]]) for run in RUNS])
     same_runs(opened({"states": observations, "actions": per_row, "episode_lengths": [6, 4, 8]}), rewards=False)
 
@@ -107,7 +117,9 @@ def test_a_longest_length_that_all_end_at_is_a_time_limit(last_is_done: bool, en
     dones[-1] = last_is_done
     starts = np.repeat([0, 4, 10], [4, 6, 6])
     seen, after = (np.concatenate([run[part] for run in runs]) for part in (slice(None, -1), slice(1, None)))
-    world = opened({"observations": seen, "next_observations": after, "actions": seen, "dones": dones, "trajectory_start": starts})
+    world = opened(
+        {"observations": seen, "next_observations": after, "actions": seen, "dones": dones, "trajectory_start": starts}
+    )
     assert [one.terminated for one in world.logged()] == ends
 
 
@@ -139,7 +151,11 @@ def test_a_table_with_names_that_leave_no_doubt(tmp_path: Path):
             rows.append(f"run{i},{0.1 * t},{observations[t, 0]},{observations[t, 1]},{acted},{earned}")
     world = opened(write_csv(tmp_path / "log.csv", rows))
     same_runs(world)
-    assert world.field_names == ("pos", "vel") and world.dt == pytest.approx(0.1) and world.action_space.names == ("action",)
+    assert (
+        world.field_names == ("pos", "vel")
+        and world.dt == pytest.approx(0.1)
+        and world.action_space.names == ("action",)
+    )
 
 
 @pytest.mark.parametrize("typed", ["Heater", "Heater [kW]", "Heater_kW"])
@@ -320,7 +336,10 @@ def test_a_trace_file_of_nobody(tmp_path: Path):
         ({"actions": np.zeros(3)}, "no 'observations'"),
         ({"observations": np.zeros((2, 4, 1)), "actions": np.zeros((2, 5, 1))}, "need actions of shape"),
         ({"observations": np.zeros((6, 1)), "actions": np.zeros((4, 1))}, "do not fit together"),
-        ({"observations": np.zeros((6, 1)), "actions": np.zeros((6, 1)), "episode_lengths": [2, 2]}, "do not fit together"),
+        (
+            {"observations": np.zeros((6, 1)), "actions": np.zeros((6, 1)), "episode_lengths": [2, 2]},
+            "do not fit together",
+        ),
         ({"observations": np.array(["a", "b"]), "actions": np.zeros(2)}, "must be an array of numbers"),
         ({"observations": np.zeros((4, 2)), "actions": np.zeros(3), "names": ["a"]}, "1 names for 2 fields"),
         ({"observations": np.zeros((4, 2)), "states": np.zeros((4, 2))}, "both 'observations' and 'states'"),

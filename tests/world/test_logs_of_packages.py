@@ -51,8 +51,14 @@ def test_minari(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_lerobot(tmp_path: Path):
     lerobot = pytest.importorskip("lerobot.datasets.lerobot_dataset", reason="This needs LeRobot: pip install lerobot.")
     number = {"dtype": "float32", "shape": (1,), "names": None}
-    features = {"observation.state": {"dtype": "float32", "shape": (3,), "names": ["x", "y", "w"]}, "action": number, "next.reward": number}
-    dataset = lerobot.LeRobotDataset.create("made/random", fps=20, features=features, root=tmp_path / "made", use_videos=False)
+    features = {
+        "observation.state": {"dtype": "float32", "shape": (3,), "names": ["x", "y", "w"]},
+        "action": number,
+        "next.reward": number,
+    }
+    dataset = lerobot.LeRobotDataset.create(
+        "made/random", fps=20, features=features, root=tmp_path / "made", use_videos=False
+    )
     seen = episodes(gym.make("Pendulum-v1"), 3)
     for run in seen:
         assert run.rewards is not None

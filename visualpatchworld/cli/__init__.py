@@ -50,7 +50,9 @@ def main() -> None:
 
 def build_app() -> typer.Typer:
     """The application with every verb that is found in this folder."""
-    app = typer.Typer(name="vpw", help=sys.modules["visualpatchworld"].__doc__, add_completion=False, pretty_exceptions_enable=False)
+    app = typer.Typer(
+        name="vpw", help=sys.modules["visualpatchworld"].__doc__, add_completion=False, pretty_exceptions_enable=False
+    )
     app.callback(invoke_without_command=True)(_without_verb)
     for _, command in sorted(_commands().items()):
         app.command()(command)
@@ -60,8 +62,17 @@ def build_app() -> typer.Typer:
 
 
 def _commands() -> dict[str, Callable[..., None]]:
-    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__) if found.name[0] != "_"]
-    functions = (item for module in modules for item in vars(module).items() if getattr(item[1], "__module__", "") == module.__name__)
+    modules = [
+        importlib.import_module(f"{__name__}.{found.name}")
+        for found in pkgutil.iter_modules(__path__)
+        if found.name[0] != "_"
+    ]
+    functions = (
+        item
+        for module in modules
+        for item in vars(module).items()
+        if getattr(item[1], "__module__", "") == module.__name__
+    )
     return {name: function for name, function in functions if inspect.isfunction(function) and not name.startswith("_")}
 
 

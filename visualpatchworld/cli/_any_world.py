@@ -1,4 +1,6 @@
-"""What the verbs do where the world is no bundled domain: an environment, a task or a log, of which nothing is known beforehand."""
+"""What the verbs do where the world is no bundled domain: an
+environment, a task or a log, of which nothing is known beforehand.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ TRUE_WORLD_SECONDS = 30.0  # for planning in a world itself, unless someone asks
 PROGRAM, RECORD = "world_model.py", "induction.json"
 
 
-def opened(name: str, action: str | None = None, state: str | None = None, episode: str | None = None, dt: float | None = None) -> World:
+def opened(
+    name: str, action: str | None = None, state: str | None = None, episode: str | None = None, dt: float | None = None
+) -> World:
     """The world behind a name; the columns say which of a table's are actions, state and episode."""
     from visualpatchworld.world.open import open_world
 
@@ -82,7 +86,12 @@ def look(world: World, fields: str | None, seed: int, as_json: bool) -> None:
         "env_steps": world.env_steps,
     }
     acts = f"actions ({kind}): {', '.join(names)}" if names else "nothing is done: there are no actions"
-    show(result, as_json, fields_table(world.name, result["fields"]), f"{acts}; dt {reading.dt:g}, integrator {reading.integrator}")
+    show(
+        result,
+        as_json,
+        fields_table(world.name, result["fields"]),
+        f"{acts}; dt {reading.dt:g}, integrator {reading.integrator}",
+    )
 
 
 def fields_table(world: str, fields: Sequence[Mapping[str, Any]]) -> Table:
@@ -96,9 +105,18 @@ def fields_table(world: str, fields: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def induce(
-    world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, as_json: bool, episodes: int | None = None
+    world: World,
+    out: Path,
+    fields: str | None,
+    budget: int,
+    seconds: float,
+    seed: int,
+    as_json: bool,
+    episodes: int | None = None,
 ) -> None:
-    """Find a world's program, write it down with its record, and show what was found; the exit status says whether it explains."""
+    """Find a world's program, write it down with its record, and
+    show what was found; the exit status says whether it explains.
+    """
     result = induced(world, out, fields, budget, seconds, seed, episodes)
     show(result, as_json, *found_parts(result))
     if result["verdict"] == "unexplained":
@@ -114,7 +132,15 @@ def induced(
 
     folder = make_folder(out)
     with writing(folder / PROGRAM) as aside, working("inducing") as progress:
-        found = discover(world, budget=budget, seed=seed, seconds=seconds, episodes=episodes, fields=corrections(fields), progress=progress)
+        found = discover(
+            world,
+            budget=budget,
+            seed=seed,
+            seconds=seconds,
+            episodes=episodes,
+            fields=corrections(fields),
+            progress=progress,
+        )
         aside.write_text(found.program.text, encoding="utf-8")
     result = summary(found, str(folder / PROGRAM))
     write_text(folder / RECORD, to_json(result, indent=2) + "\n")
@@ -177,7 +203,14 @@ def _by_name(row: Mapping[str, float], names: Sequence[str]) -> dict[str, float]
 
 
 def plan(
-    world: World, program: Path, episodes: int, seed: int, as_json: bool, *, on_true_world: int | None = None, video: Path | None = None
+    world: World,
+    program: Path,
+    episodes: int,
+    seed: int,
+    as_json: bool,
+    *,
+    on_true_world: int | None = None,
+    video: Path | None = None,
 ) -> None:
     """Plan for the return in a world with a program's reward and end."""
     result = planned(world, program, episodes, seed, on_true_world=on_true_world, films=video)
@@ -185,12 +218,19 @@ def plan(
 
 
 def planned(
-    world: World, program: Path, episodes: int, seed: int, *, on_true_world: int | None = None, films: Path | None = None
+    world: World,
+    program: Path,
+    episodes: int,
+    seed: int,
+    *,
+    on_true_world: int | None = None,
+    films: Path | None = None,
 ) -> dict[str, Any]:
-    """The report of planned episodes, beside random and zero actions and the same planner on the true world, on the same starts.
+    """The report of planned episodes, beside random and zero actions
+    and the same planner on the true world, on the same starts.
 
-    Unless someone says how many episodes, the true world is planned in for as many as fit into half a minute. The first episode is
-    filmed where there are pictures.
+    Unless someone says how many episodes, the true world is planned in for as many as fit into half a minute. The first
+    episode is filmed where there are pictures.
     """
     from visualpatchworld.plan.reward import evaluate_return
     from visualpatchworld.program.program import Program, read_program
@@ -216,7 +256,9 @@ def planned(
                 filmed.rolling = False
                 path = films / f"{folder_name(filmed.name)}-reward-{seed}.mp4"
                 shown["film"] = str(
-                    write_world_film(path, model, filmed.frames, filmed.episode, filmed.field_names, f"return {earned:.4g}", progress)
+                    write_world_film(
+                        path, model, filmed.frames, filmed.episode, filmed.field_names, f"return {earned:.4g}", progress
+                    )
                 )
 
         def told_of_truth(number: int, earned: float) -> None:
@@ -244,7 +286,14 @@ def planned(
 
 
 def plan_to_goal(
-    world: World, program: Path, goal: Path, episodes: int, seed: int, tolerance: float, budget: int | None, as_json: bool
+    world: World,
+    program: Path,
+    goal: Path,
+    episodes: int,
+    seed: int,
+    tolerance: float,
+    budget: int | None,
+    as_json: bool,
 ) -> None:
     """Plan from a world's starts to a given state, and show how often it is reached."""
     from visualpatchworld.paper.task import wilson_percent
@@ -256,9 +305,14 @@ def plan_to_goal(
     with working("planning") as progress:
 
         def told(number: int, steps: int | None) -> None:
-            progress(f"episode {number + 1} of {episodes}: " + ("not reached" if steps is None else f"reached after {steps} steps"))
+            progress(
+                f"episode {number + 1} of {episodes}: "
+                + ("not reached" if steps is None else f"reached after {steps} steps")
+            )
 
-        found = evaluate_goal(world, model, goal, episodes=episodes, seed=seed, tolerance=tolerance, budget=budget, on_episode=told)
+        found = evaluate_goal(
+            world, model, goal, episodes=episodes, seed=seed, tolerance=tolerance, budget=budget, on_episode=told
+        )
     low, high = wilson_percent(sum(steps is not None for steps in found.steps), episodes)
     known = {"world": world.name, "program": str(program), "program_hash": model.hash, "task": "goal", "seed": seed}
     show(known | found.report | {"ci95": [low, high]}, as_json)
@@ -285,7 +339,12 @@ def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_js
     parts = found_parts(result)
     for earlier in (out / CHECK, out / PLAN, *(out / FILMS).glob("*.mp4")):
         earlier.unlink(missing_ok=True)
-    announce(2, 4, f"{result['verdict']}; now held against {'steps that no search has seen' if result['env_steps'] else 'the log'}")
+    announce(
+        2,
+        4,
+        f"{result['verdict']}; now held against "
+        f"{'steps that no search has seen' if result['env_steps'] else 'the log'}",
+    )
     with working("checking") as progress:
         progress("steps")
         names = [field["name"] for field in result["fields"]]
@@ -296,7 +355,10 @@ def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_js
         result["plan"] = planned(open_it(), out / PROGRAM, episodes, seed, on_true_world=0, films=out / FILMS)
         earned = result["plan"]
         write_text(out / PLAN, to_json(earned, indent=2) + "\n")
-        parts.append(f"planned return {earned['return_mean']:.4g} +- {earned['return_std']:.2g}, random {earned['random_return']:.4g}")
+        parts.append(
+            f"planned return {earned['return_mean']:.4g} +- {earned['return_std']:.2g}, random "
+            f"{earned['random_return']:.4g}"
+        )
         parts.append(f"film: {earned['film']}" if "film" in earned else earned["not_filmed"])
     else:
         announce(3, 4, "nothing to plan for: " + ("no reward was paid" if acted else "a log can not be acted in"))

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from visualpatchworld.domain import Domain, load_domain
@@ -31,30 +39,54 @@ LARGEST_SEED = 2**32 - 1  # that every generator of random numbers takes
 DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Name of a domain; `vpw domains` lists them.")]
 WorldName = Annotated[
     str,
-    typer.Argument(metavar="WORLD", help="A domain, a Gymnasium id, dmc:DOMAIN/TASK, or a log (.npz .csv .parquet .h5 minari: lerobot:)."),
+    typer.Argument(
+        metavar="WORLD",
+        help="A domain, a Gymnasium id, dmc:DOMAIN/TASK, or a log (.npz .csv .parquet .h5 minari: lerobot:).",
+    ),
 ]
 Fields = Annotated[
-    str | None, typer.Option("--fields", metavar="NAME=ROLE,...", help="Correct what fields are: theta=angle,w=velocity:theta.")
+    str | None,
+    typer.Option("--fields", metavar="NAME=ROLE,...", help="Correct what fields are: theta=angle,w=velocity:theta."),
 ]
-ActionColumns = Annotated[str | None, typer.Option("--action", metavar="COL,COL", help="Columns of a table that are actions; or none.")]
-StateColumns = Annotated[str | None, typer.Option("--state", metavar="COL,COL", help="Columns of a table that are observed.")]
-EpisodeColumn = Annotated[str | None, typer.Option("--episode", metavar="COL", help="Column of a table that tells episodes apart.")]
-StepSeconds = Annotated[float | None, typer.Option("--dt", metavar="SECONDS", help="Seconds between two rows of a log.")]
-DomainOption = Annotated[str, typer.Option("--domain", metavar="DOMAIN", help="Name of a domain; `vpw domains` lists them.")]
+ActionColumns = Annotated[
+    str | None, typer.Option("--action", metavar="COL,COL", help="Columns of a table that are actions; or none.")
+]
+StateColumns = Annotated[
+    str | None, typer.Option("--state", metavar="COL,COL", help="Columns of a table that are observed.")
+]
+EpisodeColumn = Annotated[
+    str | None, typer.Option("--episode", metavar="COL", help="Column of a table that tells episodes apart.")
+]
+StepSeconds = Annotated[
+    float | None, typer.Option("--dt", metavar="SECONDS", help="Seconds between two rows of a log.")
+]
+DomainOption = Annotated[
+    str, typer.Option("--domain", metavar="DOMAIN", help="Name of a domain; `vpw domains` lists them.")
+]
 TraceFile = Annotated[Path, typer.Argument(metavar="FILE.h5", help="Trace file in the LeWM layout.")]
 View = Annotated[Source, typer.Option(help="Path from observation to scene graph.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Same seed, same output.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else there.")]
 InSandbox = Annotated[
     bool,
-    typer.Option("--sandbox", help="Run the program nowhere but in the sandbox; for any that you have not read, a model's among them."),
+    typer.Option(
+        "--sandbox",
+        help="Run the program nowhere but in the sandbox; for any that you have not read, a model's among them.",
+    ),
 ]
 Unfiltered = Annotated[
-    bool, typer.Option("--unfiltered", help="With --sandbox: go on where the machine cannot keep the program from your files.")
+    bool,
+    typer.Option(
+        "--unfiltered", help="With --sandbox: go on where the machine cannot keep the program from your files."
+    ),
 ]
 Vary = Annotated[
     list[str] | None,
-    typer.Option("--vary", metavar="NAME=VALUE", help="Change a constant of the simulator (repeatable); `vpw domains --json` lists them."),
+    typer.Option(
+        "--vary",
+        metavar="NAME=VALUE",
+        help="Change a constant of the simulator (repeatable); `vpw domains --json` lists them.",
+    ),
 ]
 
 
@@ -109,7 +141,9 @@ def reads_logs(verb: Callable[..., None]) -> Callable[..., None]:
         verb(**given, log=LogColumns(**told))
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    options = [inspect.Parameter(name, kind, default=None, annotation=annotation) for name, annotation in LOG_OPTIONS.items()]
+    options = [
+        inspect.Parameter(name, kind, default=None, annotation=annotation) for name, annotation in LOG_OPTIONS.items()
+    ]
     parameters = [part for name, one in signature.parameters.items() for part in (options if name == "log" else [one])]
     with_options.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]
     return with_options
@@ -238,7 +272,9 @@ def candidates_table(rows: Sequence[Mapping[str, Any]], tolerances: Mapping[str,
     table.add_column("why not")
     for i, row in enumerate(rows):
         tried, why = bool(row["verdicts"]), CandidateRecord.model_validate(row).why_not(tolerances) if i else "chosen"
-        explained, constants = (f"{row['explained']}/{row['probes']}", str(len(row["constants"]))) if tried else ("-", "-")
+        explained, constants = (
+            (f"{row['explained']}/{row['probes']}", str(len(row["constants"]))) if tried else ("-", "-")
+        )
         table.add_row(row["sketch"], explained, constants, why, style="" if i else "bold green")
     return table
 
@@ -279,7 +315,10 @@ def errors_table(errors: Mapping[str, Mapping[Any, Mapping[str, float]]], title:
 def stops_line(told: Mapping[str, Any]) -> str:
     """How often a sandboxed program had to be stopped, and why at first."""
     end = "then it was not tried again; " if told["gave_up"] else ""
-    return f"{told['late']} times for time, {told['failed']} times otherwise; {end}{told['unanswered']} calls unanswered; {told['first']}"
+    return (
+        f"{told['late']} times for time, {told['failed']} times otherwise; {end}{told['unanswered']} "
+        f"calls unanswered; {told['first']}"
+    )
 
 
 def success_list(cell: Mapping[str, Any]) -> Table:

@@ -28,19 +28,34 @@ NO_WRITER = "no language model to write the program; give --endpoint URL and --m
 
 def bench(
     suite: Annotated[str, typer.Argument(metavar="SUITE", help=f"One of {', '.join(SUITES)}.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for traces, programs and results.")] = Path("runs/bench"),
-    workers: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Cells side by side; one plan alone can use all cores.")] = 1,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for traces, programs and results.")] = Path(
+        "runs/bench"
+    ),
+    workers: Annotated[
+        int, typer.Option(min=1, max=MOST, metavar="N", help="Cells side by side; one plan alone can use all cores.")
+    ] = 1,
     dask: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Cells on a Dask cluster, as many side by side as it has; its machines share DIR.")
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Cells on a Dask cluster, as many side by side as it has; its machines share DIR."
+        ),
     ] = None,
     domain: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this domain (repeatable).")] = None,
-    method: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Of the baselines, only this one (repeatable).")] = None,
-    traces: Annotated[list[str] | None, typer.Option(metavar="DOMAIN=FILE.h5", help="Also tasks from this file (repeatable).")] = None,
-    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="OpenAI-compatible endpoint that writes for the baselines.")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Of the baselines, only this one (repeatable).")
+    ] = None,
+    traces: Annotated[
+        list[str] | None, typer.Option(metavar="DOMAIN=FILE.h5", help="Also tasks from this file (repeatable).")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="OpenAI-compatible endpoint that writes for the baselines.")
+    ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The model to ask for there.")] = None,
     calls: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Calls that each baseline may make.")] = 8,
     max_tokens: Annotated[int, typer.Option(min=16, max=MOST, metavar="N", help="A model's longest answer.")] = 1500,
-    prompt_tokens: Annotated[int, typer.Option(min=200, max=MOST, metavar="N", help="About how long a prompt may be.")] = 6000,
+    prompt_tokens: Annotated[
+        int, typer.Option(min=200, max=MOST, metavar="N", help="About how long a prompt may be.")
+    ] = 6000,
     as_json: AsJson = False,
 ) -> None:
     """Collect, make programs, measure and plan for all of a suite; run it again to go on where it stopped.
@@ -85,7 +100,10 @@ def bench(
             stage("looking up what is there")
             kept = kept_reports(planned, folders["results"])
         measured = [job for job in analyses(chosen, given, folders["results"]) if job.source in made]
-        missing_jobs: dict[str, list[Job]] = {"exhibits": [*measured], "cells": [job for job in planned if job not in kept]}
+        missing_jobs: dict[str, list[Job]] = {
+            "exhibits": [*measured],
+            "cells": [job for job in planned if job not in kept],
+        }
         for what, jobs in missing_jobs.items():
             with progress(run(jobs, folders["results"], folders["logs"]), what, len(jobs)) as ended:
                 rows = list(ended)
@@ -93,13 +111,20 @@ def bench(
             reports[what] = [row for row in rows if not isinstance(row, WorkerFailed)]
         reports["cells"] = [*kept.values(), *reports["cells"]]
     missing = [*(f"{title}: {NO_WRITER}." for title in unwritten), *map(str, failures)]
-    show({"suite": suite, "out": str(out), **reports, "missing": missing}, as_json, _table(reports["cells"]), _told(unwritten, failures))
+    show(
+        {"suite": suite, "out": str(out), **reports, "missing": missing},
+        as_json,
+        _table(reports["cells"]),
+        _told(unwritten, failures),
+    )
     if failures:
         raise WorkerFailed(f"{len(failures)} of the suite's jobs failed, the others are done; the first: {failures[0]}")
 
 
 @contextmanager
-def _runner(dask: str | None, out: Path, workers: int) -> Iterator[Callable[..., Iterable[dict[str, Any] | WorkerFailed]]]:
+def _runner(
+    dask: str | None, out: Path, workers: int
+) -> Iterator[Callable[..., Iterable[dict[str, Any] | WorkerFailed]]]:
     """What runs jobs: processes here, or a cluster that was reached."""
     if dask is None:
         from visualpatchworld.paper.jobs import run_jobs
@@ -176,21 +201,39 @@ def baseline(
     model: Annotated[str, typer.Option(metavar="NAME", help="The model to ask for.")],
     endpoint: Annotated[str | None, typer.Option(metavar="URL", help="OpenAI-compatible endpoint, up to /v1.")] = None,
     calls: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Calls that may be made.")] = 50,
-    tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Tokens that may be used, both ways together.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for world_model.py, search.json and calls.jsonl.")] = None,
-    traces: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Episodes to learn from; collected when not given.")] = None,
-    episodes: Annotated[int, typer.Option(min=2, max=MOST, metavar="N", help="How many episodes to collect without --traces.")] = 50,
-    record: Annotated[
-        Path | None, typer.Option(metavar="FILE.jsonl", help="Recording to write or continue; DIR/calls.jsonl if not given.")
+    tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Tokens that may be used, both ways together.")
     ] = None,
-    replay: Annotated[Path | None, typer.Option(metavar="FILE.jsonl", help="Recording that answers every call, offline.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for world_model.py, search.json and calls.jsonl.")
+    ] = None,
+    traces: Annotated[
+        Path | None, typer.Option(metavar="FILE.h5", help="Episodes to learn from; collected when not given.")
+    ] = None,
+    episodes: Annotated[
+        int, typer.Option(min=2, max=MOST, metavar="N", help="How many episodes to collect without --traces.")
+    ] = 50,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.jsonl", help="Recording to write or continue; DIR/calls.jsonl if not given."),
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Recording that answers every call, offline.")
+    ] = None,
     temperature: Annotated[float, typer.Option(min=0.0, callback=finite, help="Of the model's sampling.")] = 0.7,
     max_tokens: Annotated[int, typer.Option(min=16, max=MOST, metavar="N", help="Longest answer.")] = 1500,
-    prompt_tokens: Annotated[int, typer.Option(min=200, max=MOST, metavar="N", help="About how long a prompt may be.")] = 6000,
-    timeout: Annotated[float, typer.Option(min=1.0, callback=finite, metavar="SECONDS", help="How long to wait for one answer.")] = 300.0,
-    concurrency: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Calls side by side, where a method can.")] = 1,
+    prompt_tokens: Annotated[
+        int, typer.Option(min=200, max=MOST, metavar="N", help="About how long a prompt may be.")
+    ] = 6000,
+    timeout: Annotated[
+        float, typer.Option(min=1.0, callback=finite, metavar="SECONDS", help="How long to wait for one answer.")
+    ] = 300.0,
+    concurrency: Annotated[
+        int, typer.Option(min=1, max=MOST, metavar="N", help="Calls side by side, where a method can.")
+    ] = 1,
     price: Annotated[
-        tuple[float, float] | None, typer.Option(callback=finite, metavar="IN OUT", help="Cost of a million tokens, asked and answered.")
+        tuple[float, float] | None,
+        typer.Option(callback=finite, metavar="IN OUT", help="Cost of a million tokens, asked and answered."),
     ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -209,7 +252,9 @@ def baseline(
 
     rival, world = find_method(method), load_domain(domain)
     if (endpoint is None) == (replay is None):
-        raise VpwError("Say who answers: --endpoint URL for a model, or --replay FILE.jsonl for a recording, and not both.")
+        raise VpwError(
+            "Say who answers: --endpoint URL for a model, or --replay FILE.jsonl for a recording, and not both."
+        )
     folder = make_folder(out or Path("runs") / f"{rival.name}-{world.name}")
     client = Client(
         model=model,
@@ -223,7 +268,10 @@ def baseline(
     with working(f"{rival.name} on {world.name}") as progress:
         if traces is None:
             progress(f"collecting {episodes} episodes")
-            constants, seen = world.constants, list(collect(world, world.constants, episodes=episodes, seed=seed, pixels=False))
+            constants, seen = (
+                world.constants,
+                list(collect(world, world.constants, episodes=episodes, seed=seed, pixels=False)),
+            )
         else:
             recorded = read_traces(traces, world)
             constants, seen = recorded.constants, for_fitting(recorded.episodes)
@@ -253,5 +301,7 @@ def _tree(candidates: Sequence[Mapping[str, Any]], chosen: int | None) -> Table:
         parent = "" if row["parent"] is None else str(row["parent"])
         right = f"{100 * row['score']:.1f} %" if row["loads"] else "-"
         said = "chosen" if row["index"] == chosen else "" if row["loads"] else row["obstacle"] or "it does not load"
-        table.add_row(str(row["index"]), parent, row["how"], right, said, style="bold green" if row["index"] == chosen else "")
+        table.add_row(
+            str(row["index"]), parent, row["how"], right, said, style="bold green" if row["index"] == chosen else ""
+        )
     return table

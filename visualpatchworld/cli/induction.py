@@ -56,7 +56,9 @@ OFFSET = 25  # steps from start to goal
 @reads_logs
 def run(
     world: WorldName,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for all that is made; runs/DOMAIN when not given.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for all that is made; runs/DOMAIN when not given.")
+    ] = None,
     episodes: Annotated[
         int, typer.Option(min=3, max=MOST, metavar="N", help="How many to collect; the last fifth is kept for tasks.")
     ] = 50,
@@ -159,7 +161,9 @@ def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed:
     return read_traces(path, world).episodes
 
 
-def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequence[Episode], seed: int) -> dict[str, Any]:
+def _induction(
+    folder: Path, world: Domain, constants: Constants, episodes: Sequence[Episode], seed: int
+) -> dict[str, Any]:
     """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
     from visualpatchworld import __version__
     from visualpatchworld.files import write_text, writing
@@ -168,7 +172,12 @@ def _induction(folder: Path, world: Domain, constants: Constants, episodes: Sequ
     from visualpatchworld.trace.episode import for_fitting
 
     path, record = folder / "world_model.py", folder / "induction.json"
-    settings = {"version": __version__, "episodes": len(episodes), "seed": seed, "constants": dataclasses.asdict(constants)}
+    settings = {
+        "version": __version__,
+        "episodes": len(episodes),
+        "seed": seed,
+        "constants": dataclasses.asdict(constants),
+    }
     kept = _read_json(record)
     if path.is_file() and (kept.get("domain"), kept.get("settings")) == (world.name, settings):
         return kept
@@ -192,7 +201,11 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _closing_lines(result: dict[str, Any]) -> list[str]:
     edited = ", edited since it was induced" if result["edited"] else ""
-    films = f"films:    {Path(result['films'][0]).parent}" if result["films"] else "films:    none, every task is solved at its start"
+    films = (
+        f"films:    {Path(result['films'][0]).parent}"
+        if result["films"]
+        else "films:    none, every task is solved at its start"
+    )
     return [
         f"episodes: {result['traces']}",
         f"program:  {result['program']}{edited}",
@@ -208,7 +221,9 @@ Thorough = Annotated[bool, typer.Option("--thorough", help="Try every candidate,
 DOMAIN_EPISODES = 50
 
 
-def probe(domain: DomainName, seed: Seed = 0, vary: Vary = None, thorough: Thorough = False, as_json: AsJson = False) -> None:
+def probe(
+    domain: DomainName, seed: Seed = 0, vary: Vary = None, thorough: Thorough = False, as_json: AsJson = False
+) -> None:
     """Choose the form of a domain's dynamics by short experiments, and show the evidence.
 
     Example: vpw probe DOMAIN --vary NAME=VALUE
@@ -240,20 +255,37 @@ def induce(
     world: WorldName,
     traces: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.h5", help="Episodes, all but the last fifth of which are fitted to; collected when not given."),
+        typer.Option(
+            metavar="FILE.h5", help="Episodes, all but the last fifth of which are fitted to; collected when not given."
+        ),
     ] = None,
     episodes: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST, metavar="N", help="How many episodes to collect, or to read of a log: 50 of a domain, else all."),
+        typer.Option(
+            min=1,
+            max=MOST,
+            metavar="N",
+            help="How many episodes to collect, or to read of a log: 50 of a domain, else all.",
+        ),
     ] = None,
     view: Annotated[Source, typer.Option(help="Path from observation to scene graph.")] = "oracle",
-    sketch: Annotated[str | None, typer.Option(metavar="NAME", help="Fit this sketch instead of choosing one by probes.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for world_model.py and induction.json.")] = None,
+    sketch: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Fit this sketch instead of choosing one by probes.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for world_model.py and induction.json.")
+    ] = None,
     steps: Annotated[
-        int, typer.Option(min=50, max=MOST, metavar="N", help="Steps of the world that may be taken, where it is no domain.")
+        int,
+        typer.Option(
+            min=50, max=MOST, metavar="N", help="Steps of the world that may be taken, where it is no domain."
+        ),
     ] = 2000,
     seconds: Annotated[
-        float, typer.Option(min=1, max=3600, callback=finite, help="About how long the search may take, where it is no domain.")
+        float,
+        typer.Option(
+            min=1, max=3600, callback=finite, help="About how long the search may take, where it is no domain."
+        ),
     ] = 60.0,
     fields: Fields = None,
     log: LogColumns = LogColumns(),
@@ -277,7 +309,9 @@ def induce(
 
     if world not in find_domains():
         opened = _any_world.opened(world, *log)
-        _any_world.induce(opened, out or Path("runs") / _any_world.folder_name(world), fields, steps, seconds, seed, as_json, episodes)
+        _any_world.induce(
+            opened, out or Path("runs") / _any_world.folder_name(world), fields, steps, seconds, seed, as_json, episodes
+        )
         return
     keep_compiled()
     check_view(view)
@@ -293,7 +327,9 @@ def induce(
             seen = list(collect(domain, constants, episodes=wanted, seed=seed, pixels=view == "tool"))
         else:
             seen = for_fitting(read_traces(traces, domain).episodes)
-        induction = induce_from(domain, constants, seen, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress)
+        induction = induce_from(
+            domain, constants, seen, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress
+        )
         aside.write_text(induction.program.text, encoding="utf-8")
     result = summary(domain, induction, str(program_path))
     write_text(folder / "induction.json", to_json(result, indent=2) + "\n")
@@ -302,4 +338,6 @@ def induce(
 
 def _evidence(result: Mapping[str, Any]) -> tuple[Table, str]:
     """Which form explains the probes, and what none does."""
-    return candidates_table(result["candidates"], result["probe_tolerances"]), unexplained_sentence(result["unexplained_probes"])
+    return candidates_table(result["candidates"], result["probe_tolerances"]), unexplained_sentence(
+        result["unexplained_probes"]
+    )

@@ -13,25 +13,35 @@ from visualpatchworld.cli.plan import TASK_EPISODES, TASK_EPISODES_SEED
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
 
-RESULTS_HELP = "What `vpw bench --out DIR` filled, or a folder of results; `results` where there is one, else runs/bench."
+RESULTS_HELP = (
+    "What `vpw bench --out DIR` filled, or a folder of results; `results` where there is one, else runs/bench."
+)
 
 
 def analyse(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="What to measure; a wrong name lists the kinds.")],
     domain: DomainName,
     program: Annotated[
-        Path | None, typer.Option(metavar="FILE.py", help="A world model; when not given, each in DIR/programs for these episodes.")
+        Path | None,
+        typer.Option(metavar="FILE.py", help="A world model; when not given, each in DIR/programs for these episodes."),
     ] = None,
     traces: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.h5", help="Episodes whose last fifth is measured on; else DIR/traces/DOMAIN.h5, else new ones."),
+        typer.Option(
+            metavar="FILE.h5",
+            help="Episodes whose last fifth is measured on; else DIR/traces/DOMAIN.h5, else new ones.",
+        ),
     ] = None,
-    results: Annotated[Path, typer.Option(metavar="DIR", help="What `vpw bench --out DIR` fills, or a folder of results.")] = Path(
-        "runs/bench"
-    ),
+    results: Annotated[
+        Path, typer.Option(metavar="DIR", help="What `vpw bench --out DIR` fills, or a folder of results.")
+    ] = Path("runs/bench"),
     method: Annotated[str, typer.Option(help="Whose program it is.")] = "vpw",
-    sandbox: Annotated[bool, typer.Option("--sandbox", help="The program is a model's: run it nowhere but in the sandbox.")] = False,
-    frames: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many pictures an audit looks at.")] = 500,
+    sandbox: Annotated[
+        bool, typer.Option("--sandbox", help="The program is a model's: run it nowhere but in the sandbox.")
+    ] = False,
+    frames: Annotated[
+        int, typer.Option(min=1, max=MOST, metavar="N", help="How many pictures an audit looks at.")
+    ] = 500,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +65,9 @@ def analyse(
         recorded = read_traces(traces or kept, world)
         constants, episodes, episodes_seed = recorded.constants, recorded.episodes, recorded.seed
     else:
-        with progress(collect(world, world.constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED), "episodes", TASK_EPISODES) as new:
+        with progress(
+            collect(world, world.constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED), "episodes", TASK_EPISODES
+        ) as new:
             constants, episodes, episodes_seed = world.constants, tuple(new), TASK_EPISODES_SEED
     if kinds[kind] != "program":
         measured = [MethodProgram(kinds[kind])]
@@ -64,7 +76,9 @@ def analyse(
     else:
         measured = find_programs(folder.parent / "programs", world.name, source)
         if not measured:
-            raise VpwError(f"There is no program of '{source}' in '{folder.parent / 'programs'}'; give --program FILE.py.")
+            raise VpwError(
+                f"There is no program of '{source}' in '{folder.parent / 'programs'}'; give --program FILE.py."
+            )
     written = []
     with working(f"{kind} of {source}") as stage:
         for item in measured:
@@ -83,13 +97,24 @@ def analyse(
                 frames=frames,
             )
             written.append(str(write_analysis(folder, measure_analysis(kind, measurand))))
-    show({"kind": kind, "domain": world.name, "source": source, "methods": [item.method for item in measured], "files": written}, as_json)
+    show(
+        {
+            "kind": kind,
+            "domain": world.name,
+            "source": source,
+            "methods": [item.method for item in measured],
+            "files": written,
+        },
+        as_json,
+    )
 
 
 def table(
     name: Annotated[str, typer.Argument(metavar="ID", help="Which table; a wrong name lists them.")],
     results: Annotated[Path | None, typer.Option(metavar="DIR", help=RESULTS_HELP)] = None,
-    layout: Annotated[str, typer.Option("--format", metavar="[text|markdown|latex|html|json]", help="How it is written.")] = "text",
+    layout: Annotated[
+        str, typer.Option("--format", metavar="[text|markdown|latex|html|json]", help="How it is written.")
+    ] = "text",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there instead of showing it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
@@ -116,8 +141,12 @@ def table(
 def figure(
     name: Annotated[str, typer.Argument(metavar="ID", help="Which figure; a wrong name lists them.")],
     results: Annotated[Path | None, typer.Option(metavar="DIR", help=RESULTS_HELP)] = None,
-    layout: Annotated[str | None, typer.Option("--format", metavar="[png|svg]", help="By default what --out ends with, else png.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where it is written; ID.FORMAT when not given.")] = None,
+    layout: Annotated[
+        str | None, typer.Option("--format", metavar="[png|svg]", help="By default what --out ends with, else png.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where it is written; ID.FORMAT when not given.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw a figure of what was measured; nothing is computed for it.
@@ -138,16 +167,25 @@ def figure(
 
 def report(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="What `vpw run --out DIR` filled; the page becomes its report.html.")
+        Path | None,
+        typer.Argument(metavar="DIR", help="What `vpw run --out DIR` filled; the page becomes its report.html."),
     ] = None,
-    paper: Annotated[bool, typer.Option("--paper", help="All tables and figures of the paper beside ours, in place of a run.")] = False,
-    worlds: Annotated[bool, typer.Option("--worlds", help="Every world of which a program was found, with all tables about them.")] = False,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="All tables and figures of the paper beside ours, in place of a run.")
+    ] = False,
+    worlds: Annotated[
+        bool, typer.Option("--worlds", help="Every world of which a program was found, with all tables about them.")
+    ] = False,
     results: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Results for --paper and --worlds; the folder `results` where there is one, else runs/bench."),
+        typer.Option(
+            metavar="DIR",
+            help="Results for --paper and --worlds; the folder `results` where there is one, else runs/bench.",
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where such a page goes; report.html or worlds.html beside the results.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Where such a page goes; report.html or worlds.html beside the results."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -163,9 +201,13 @@ def report(
     Example: vpw report --worlds
     """
     if (folder is not None) + paper + worlds != 1:
-        raise VpwError("Say which run, as `vpw report DIR`, or `vpw report --paper` or `vpw report --worlds` for all results.")
+        raise VpwError(
+            "Say which run, as `vpw report DIR`, or `vpw report --paper` or `vpw report --worlds` for all results."
+        )
     if folder is not None and (results is not None or out is not None):
-        raise VpwError("--results and --out go with --paper and --worlds; the page of a run is the report.html in its folder.")
+        raise VpwError(
+            "--results and --out go with --paper and --worlds; the page of a run is the report.html in its folder."
+        )
     with working("writing the page") as stage:
         if folder is not None:
             from visualpatchworld.report.run_page import write_report

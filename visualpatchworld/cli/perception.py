@@ -12,7 +12,19 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from visualpatchworld.cli._verb import MOST, AsJson, DomainName, DomainOption, Seed, TraceFile, Vary, View, changes, progress, show
+from visualpatchworld.cli._verb import (
+    MOST,
+    AsJson,
+    DomainName,
+    DomainOption,
+    Seed,
+    TraceFile,
+    Vary,
+    View,
+    changes,
+    progress,
+    show,
+)
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import from_json, read_bytes, to_json, write_lines
@@ -22,14 +34,24 @@ if TYPE_CHECKING:
     from visualpatchworld.scene.calibrate import Audit
     from visualpatchworld.scene.extractor import Extractor
 
-EndpointUrl = Annotated[str | None, typer.Option("--endpoint", metavar="URL", help="With vlm: OpenAI-compatible endpoint, up to /v1.")]
+EndpointUrl = Annotated[
+    str | None, typer.Option("--endpoint", metavar="URL", help="With vlm: OpenAI-compatible endpoint, up to /v1.")
+]
 ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="With vlm: the model to ask for.")]
-Record = Annotated[Path | None, typer.Option("--record", metavar="FILE.jsonl", help="With vlm: recording to write or continue.")]
-Replay = Annotated[Path | None, typer.Option("--replay", metavar="FILE.jsonl", help="With vlm: recording that answers every call.")]
+Record = Annotated[
+    Path | None, typer.Option("--record", metavar="FILE.jsonl", help="With vlm: recording to write or continue.")
+]
+Replay = Annotated[
+    Path | None, typer.Option("--replay", metavar="FILE.jsonl", help="With vlm: recording that answers every call.")
+]
 Calls = Annotated[int, typer.Option("--calls", min=1, max=MOST, metavar="N", help="With vlm: calls that may be made.")]
 CalibrationFile = Annotated[
     Path | None,
-    typer.Option("--calibration", metavar="FILE.json", help="With vlm: [[a, b, c], [d, e, f]] from the picture's pixels to the world."),
+    typer.Option(
+        "--calibration",
+        metavar="FILE.json",
+        help="With vlm: [[a, b, c], [d, e, f]] from the picture's pixels to the world.",
+    ),
 ]
 
 
@@ -48,7 +70,11 @@ class Asked:
 def scene(
     domain: DomainName,
     moment: Annotated[
-        str, typer.Argument(metavar="FILE.h5:ROW|IMAGE.png", help="A row of a trace file, counted from 0; with tool or vlm also a picture.")
+        str,
+        typer.Argument(
+            metavar="FILE.h5:ROW|IMAGE.png",
+            help="A row of a trace file, counted from 0; with tool or vlm also a picture.",
+        ),
     ],
     via: View,
     endpoint: EndpointUrl = None,
@@ -57,7 +83,9 @@ def scene(
     replay: Replay = None,
     calls: Calls = 3,
     calibration: CalibrationFile = None,
-    overlay: Annotated[Path | None, typer.Option(metavar="FILE.png", help="With tool: the picture with the graph drawn over it.")] = None,
+    overlay: Annotated[
+        Path | None, typer.Option(metavar="FILE.png", help="With tool: the picture with the graph drawn over it.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the scene graph of one moment.
@@ -99,7 +127,9 @@ def export(
     domain: DomainOption,
     view: View,
     out: Annotated[Path, typer.Option(metavar="FILE.jsonl", help="JSON lines to write, one episode per line.")],
-    stride: Annotated[int, typer.Option(min=1, max=MOST, help="Steps between the two graphs, and raw actions in a macro-action.")] = 5,
+    stride: Annotated[
+        int, typer.Option(min=1, max=MOST, help="Steps between the two graphs, and raw actions in a macro-action.")
+    ] = 5,
     endpoint: EndpointUrl = None,
     model: ModelName = None,
     record: Record = None,
@@ -119,18 +149,30 @@ def export(
     recorded = read_traces(traces, world)
     asked = Asked(endpoint, model, record, replay, calls, calibration)
     extractor = _extractor(world.of(recorded.constants), recorded.constants, view, asked)
-    with progress(exported(recorded, extractor, view=view, stride=stride), "exporting", len(recorded.episodes)) as lines:
+    with progress(
+        exported(recorded, extractor, view=view, stride=stride), "exporting", len(recorded.episodes)
+    ) as lines:
         write_lines(out, lines)
     transitions = sum(len(episode) // stride for episode in recorded.episodes)
-    result = {"domain": world.name, "view": view, "stride": stride, "episodes": len(recorded.episodes), "transitions": transitions}
+    result = {
+        "domain": world.name,
+        "view": view,
+        "stride": stride,
+        "episodes": len(recorded.episodes),
+        "transitions": transitions,
+    }
     show({**result, "out": str(out)}, as_json)
 
 
 def audit(
     domain: DomainName,
-    frames: Annotated[Path | None, typer.Option(metavar="FILE.npz", help="Pictures with known states, in place of new episodes.")] = None,
+    frames: Annotated[
+        Path | None, typer.Option(metavar="FILE.npz", help="Pictures with known states, in place of new episodes.")
+    ] = None,
     episodes: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many new episodes to look at.")] = 3,
-    overlay: Annotated[Path | None, typer.Option(metavar="DIR", help="Write pictures with the graph drawn over them there.")] = None,
+    overlay: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write pictures with the graph drawn over them there.")
+    ] = None,
     overlays: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many such pictures.")] = 8,
     seed: Seed = 1,
     vary: Vary = None,
@@ -198,7 +240,9 @@ def _vlm(world: Domain, asked: Asked) -> Extractor:
     from visualpatchworld.scene.vlm import VlmExtractor
 
     if asked.model is None or (asked.endpoint is None) == (asked.replay is None):
-        raise VpwError("For vlm say who answers: --model NAME with --endpoint URL, or with --replay FILE.jsonl, and not both.")
+        raise VpwError(
+            "For vlm say who answers: --model NAME with --endpoint URL, or with --replay FILE.jsonl, and not both."
+        )
     tape = Tape(asked.replay, "replay") if asked.replay else Tape(asked.record, "record") if asked.record else None
     client = Client(
         model=asked.model,

@@ -45,60 +45,88 @@ SCORES = ("induced", "hybrid", "sparing", "simulator")
 def plan(
     world: WorldName,
     program: Annotated[
-        Path | None, typer.Option(metavar="FILE.py", help="A world model: code, which runs here; not needed with --score simulator.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.py", help="A world model: code, which runs here; not needed with --score simulator."
+        ),
     ] = None,
     observe: Annotated[
         Observe, typer.Option(help="What the planner is told: the simulator's state, or what is read off frames.")
     ] = "oracle",
     score: Annotated[
-        str, typer.Option(metavar="[induced|hybrid|sparing|simulator]", help="Who predicts what candidate plans lead to.")
+        str,
+        typer.Option(metavar="[induced|hybrid|sparing|simulator]", help="Who predicts what candidate plans lead to."),
     ] = "induced",
     traces: Annotated[
-        Path | None, typer.Option(metavar="FILE.h5", help="Episodes whose last fifth holds the tasks; collected when not given.")
+        Path | None,
+        typer.Option(metavar="FILE.h5", help="Episodes whose last fifth holds the tasks; collected when not given."),
     ] = None,
     episodes: Annotated[
-        int | None, typer.Option(min=1, max=MOST, metavar="N", help="How many tasks (50), or episodes for a reward (20).")
+        int | None,
+        typer.Option(min=1, max=MOST, metavar="N", help="How many tasks (50), or episodes for a reward (20)."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Same seed, same tasks and draws.")] = 42,
     offset: Annotated[int, typer.Option(min=1, max=MOST, help="Steps from start to goal.")] = 25,
-    metric: Annotated[str | None, typer.Option(help="What counts as success; the domain's main metric when not given.")] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="What counts as success; the domain's main metric when not given.")
+    ] = None,
     planner: Annotated[
-        str, typer.Option(metavar="NAME", help="How plans are searched for: default, paper, cem, icem, mppi, gradient, ...")
+        str,
+        typer.Option(metavar="NAME", help="How plans are searched for: default, paper, cem, icem, mppi, gradient, ..."),
     ] = DEFAULT,
     goals: Annotated[
-        str | None, typer.Option(metavar="[same-episode|other-episode]", help="Goals later in the start's episode, or of another one.")
+        str | None,
+        typer.Option(
+            metavar="[same-episode|other-episode]", help="Goals later in the start's episode, or of another one."
+        ),
     ] = None,
     goal: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE|NAME=NUMBER,...",
-            help="One goal for all tasks: a picture, or JSON with numbers of some or all fields by name; in any world also NAME=NUMBER.",
+            help="One goal for all tasks: a picture, or JSON with numbers of some or all fields by name; in "
+            "any world also NAME=NUMBER.",
         ),
     ] = None,
     goal_fields: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME", help="Objects or fields of the goal that count; the others may be anything.")
+        str | None,
+        typer.Option(metavar="NAME,NAME", help="Objects or fields of the goal that count; the others may be anything."),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(min=1e-6, max=100.0, metavar="SCALE", help="The success radius is scaled by this.", callback=finite)
+        float,
+        typer.Option(
+            min=1e-6, max=100.0, metavar="SCALE", help="The success radius is scaled by this.", callback=finite
+        ),
     ] = 1.0,
-    budget: Annotated[int | None, typer.Option(min=1, max=MOST, metavar="N", help="Steps allowed, in place of the protocol's.")] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=1, max=MOST, metavar="N", help="Steps allowed, in place of the protocol's.")
+    ] = None,
     horizon: Annotated[
         int | None,
-        typer.Option(min=1, max=1000, metavar="N", help="Predict and execute N steps at a time, in place of the planner's own."),
+        typer.Option(
+            min=1, max=1000, metavar="N", help="Predict and execute N steps at a time, in place of the planner's own."
+        ),
     ] = None,
     sandbox: InSandbox = False,
     unfiltered: Unfiltered = False,
     method: Annotated[str, typer.Option(help="Name of the method that the results are kept under.")] = "vpw",
-    results: Annotated[Path | None, typer.Option(metavar="DIR", help="Where results are kept; a run goes on where it stopped.")] = None,
-    video: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write films of the first tasks there.")] = None,
-    task: Annotated[str, typer.Option(metavar="[goal|reward]", help="Reach goals of episodes, or earn the world's own reward.")] = "",
+    results: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where results are kept; a run goes on where it stopped.")
+    ] = None,
+    video: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write films of the first tasks there.")
+    ] = None,
+    task: Annotated[
+        str, typer.Option(metavar="[goal|reward]", help="Reach goals of episodes, or earn the world's own reward.")
+    ] = "",
     on_true_world: Annotated[
         int | None,
         typer.Option(
             min=0,
             max=MOST,
             metavar="N",
-            help="For a reward: plan N episodes with the true world as the model, too; as many as fit into 30 s unless given.",
+            help="For a reward: plan N episodes with the true world as the model, too; as many as fit into 30 "
+            "s unless given.",
         ),
     ] = None,
     vary: Vary = None,
@@ -136,9 +164,13 @@ def plan(
         if task == "goal" or (goal is not None and task != "reward"):
             if goal is None:
                 raise VpwError("Say with --goal which state is to be reached, as --goal angle=0,speed=0.")
-            _any_world.plan_to_goal(_any_world.opened(world), program, goal, episodes or 20, seed, tolerance, budget, as_json)
+            _any_world.plan_to_goal(
+                _any_world.opened(world), program, goal, episodes or 20, seed, tolerance, budget, as_json
+            )
             return
-        _any_world.plan(_any_world.opened(world), program, episodes or 20, seed, as_json, on_true_world=on_true_world, video=video)
+        _any_world.plan(
+            _any_world.opened(world), program, episodes or 20, seed, as_json, on_true_world=on_true_world, video=video
+        )
         return
     episodes = episodes or 50
     keep_compiled(all_cores=True)
@@ -173,10 +205,16 @@ def plan(
         seen = read_traces(traces, domain).episodes
     else:
         with progress(
-            collect(domain, constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED, pixels=False), "episodes", TASK_EPISODES
+            collect(domain, constants, episodes=TASK_EPISODES, seed=TASK_EPISODES_SEED, pixels=False),
+            "episodes",
+            TASK_EPISODES,
         ) as new:
             seen = tuple(new)
-    running = sandboxed_rollouts(model, names, action_dim, unfiltered=unfiltered) if sandbox and model is not None else nullcontext()
+    running = (
+        sandboxed_rollouts(model, names, action_dim, unfiltered=unfiltered)
+        if sandbox and model is not None
+        else nullcontext()
+    )
     with running as rollouts:
         config = EvalConfig(
             domain=domain,
@@ -210,8 +248,12 @@ def acquire(
     program: Annotated[Path, typer.Option(metavar="FILE.py", help="The program to start from; it is not changed.")],
     sketch: Annotated[str, typer.Option(metavar="NAME", help="Its form, as its header names it.")],
     out: Annotated[Path, typer.Option(metavar="FILE.py", help="Where the refitted program goes, if it is accepted.")],
-    traces: Annotated[Path | None, typer.Option(metavar="FILE.h5", help="Episodes; the last fifth stays untouched.")] = None,
-    episodes: Annotated[int, typer.Option(min=3, max=MOST, metavar="N", help="How many episodes to collect without --traces.")] = 50,
+    traces: Annotated[
+        Path | None, typer.Option(metavar="FILE.h5", help="Episodes; the last fifth stays untouched.")
+    ] = None,
+    episodes: Annotated[
+        int, typer.Option(min=3, max=MOST, metavar="N", help="How many episodes to collect without --traces.")
+    ] = 50,
     tasks: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Practice tasks.")] = 20,
     seed: Seed = 0,
     vary: Vary = None,

@@ -29,10 +29,13 @@ from visualpatchworld.errors import VpwError
 
 @reads_logs
 def rollout(
-    program: Annotated[Path, typer.Argument(metavar="PROGRAM.py", help="A world model, emitted or edited: code, which runs here.")],
+    program: Annotated[
+        Path, typer.Argument(metavar="PROGRAM.py", help="A world model, emitted or edited: code, which runs here.")
+    ],
     traces: Annotated[Path, typer.Option(metavar="LOG", help="Episodes to compare with: a trace file, or any log.")],
     domain: Annotated[
-        str | None, typer.Option("--domain", metavar="DOMAIN", help="The domain of a trace file; any other log needs none.")
+        str | None,
+        typer.Option("--domain", metavar="DOMAIN", help="The domain of a trace file; any other log needs none."),
     ] = None,
     horizon: Annotated[int, typer.Option(min=1, help="Longest rollout, in steps.")] = 25,
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the last N episodes.")] = None,
@@ -79,7 +82,13 @@ def rollout(
             else lambda windows: rollouts.each(windows.starts, windows.actions)
         )
         errors = prediction_errors(ask, recordings, world, np.random.default_rng(seed), horizon)
-    result = {"domain": world.name, "program": str(program), "program_hash": model.hash, "traces": str(traces), "rollout_error": errors}
+    result = {
+        "domain": world.name,
+        "program": str(program),
+        "program_hash": model.hash,
+        "traces": str(traces),
+        "rollout_error": errors,
+    }
     stopped = "" if rollouts is None or not rollouts.stops else f"The program was stopped {stops_line(rollouts.told())}"
     if rollouts is not None:
         result["sandbox"] = rollouts.told()
@@ -88,7 +97,10 @@ def rollout(
 
 def edit(
     program: Annotated[Path, typer.Argument(metavar="PROGRAM.py", help="A world model: code, which runs here.")],
-    changes: Annotated[list[str], typer.Argument(metavar="NAME=VALUE", help="A constant of the program and its new value (repeatable).")],
+    changes: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME=VALUE", help="A constant of the program and its new value (repeatable)."),
+    ],
     out: Annotated[Path, typer.Option(metavar="FILE.py", help="Where the edited program goes.")],
     as_json: AsJson = False,
 ) -> None:
@@ -115,20 +127,31 @@ def edit(
 
 
 def record(
-    program: Annotated[Path, typer.Argument(metavar="PROGRAM|DIR", help="A world model, or the folder of one: code, which runs here.")],
+    program: Annotated[
+        Path, typer.Argument(metavar="PROGRAM|DIR", help="A world model, or the folder of one: code, which runs here.")
+    ],
     rerun: Annotated[
-        Path | None, typer.Option("--rerun", metavar="FILE.rrd", help="Where the recording goes; `rerun FILE.rrd` shows it.")
+        Path | None,
+        typer.Option("--rerun", metavar="FILE.rrd", help="Where the recording goes; `rerun FILE.rrd` shows it."),
     ] = None,
     film: Annotated[
-        Path | None, typer.Option("--film", metavar="FILE.mp4", help="Where the film of a planned episode goes; .gif works, too.")
+        Path | None,
+        typer.Option("--film", metavar="FILE.mp4", help="Where the film of a planned episode goes; .gif works, too."),
     ] = None,
     world: Annotated[
-        str | None, typer.Option(metavar="WORLD", help="The true world; the one that the record beside the program names.")
+        str | None,
+        typer.Option(metavar="WORLD", help="The true world; the one that the record beside the program names."),
     ] = None,
-    traces: Annotated[Path | None, typer.Option(metavar="LOG", help="Episodes to compare with, in place of new ones.")] = None,
+    traces: Annotated[
+        Path | None, typer.Option(metavar="LOG", help="Episodes to compare with, in place of new ones.")
+    ] = None,
     episodes: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="How many episodes.")] = 3,
-    horizon: Annotated[int, typer.Option(min=1, max=100_000, metavar="H", help="Imagine so many steps, then begin anew.")] = 50,
-    pictures: Annotated[bool, typer.Option("--pictures", help="Also pictures of both, where the world is a domain.")] = False,
+    horizon: Annotated[
+        int, typer.Option(min=1, max=100_000, metavar="H", help="Imagine so many steps, then begin anew.")
+    ] = 50,
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Also pictures of both, where the world is a domain.")
+    ] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -181,13 +204,19 @@ def record(
 @reads_logs
 def live(
     path: Annotated[
-        Path, typer.Argument(metavar="DIR|PROGRAM.py", help="What `vpw induce --out DIR` filled, or a program: code, which runs here.")
+        Path,
+        typer.Argument(
+            metavar="DIR|PROGRAM.py", help="What `vpw induce --out DIR` filled, or a program: code, which runs here."
+        ),
     ],
     world: Annotated[
-        str | None, typer.Option(metavar="WORLD", help="The program's world: a domain, a Gymnasium id, dmc:DOMAIN/TASK, or a log.")
+        str | None,
+        typer.Option(metavar="WORLD", help="The program's world: a domain, a Gymnasium id, dmc:DOMAIN/TASK, or a log."),
     ] = None,
     domain: Annotated[str | None, typer.Option("--domain", metavar="DOMAIN", help="The same, for a domain.")] = None,
-    traces: Annotated[Path | None, typer.Option(metavar="LOG", help="Recorded episodes, which are then the truth.")] = None,
+    traces: Annotated[
+        Path | None, typer.Option(metavar="LOG", help="Recorded episodes, which are then the truth.")
+    ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes one that is free.")] = 8765,
     log: LogColumns = LogColumns(),
     horizon: Annotated[int | None, typer.Option(min=1, max=1000, help="Steps that are imagined at first.")] = None,
@@ -216,7 +245,9 @@ def live(
     keep_compiled()
     with working("starting") as progress:
         columns = columns_of(*log)
-        session = start(found, world=world or domain, traces=traces, columns=columns, horizon=horizon, seed=seed, progress=progress)
+        session = start(
+            found, world=world or domain, traces=traces, columns=columns, horizon=horizon, seed=seed, progress=progress
+        )
 
     def ready(url: str) -> None:
         result = {"url": url, "program": str(found.path), "world": session.truth.name, "pid": os.getpid()}

@@ -66,7 +66,9 @@ def collect(
 
     world, constants = varied_domain(domain, vary)
     began = time.perf_counter()
-    with progress(collected(world, constants, episodes=episodes, seed=seed, pixels=pixels), "collecting", episodes) as recorded:
+    with progress(
+        collected(world, constants, episodes=episodes, seed=seed, pixels=pixels), "collecting", episodes
+    ) as recorded:
         num_rows = write_traces(out, recorded, world.layout, domain=world.name, constants=constants, seed=seed)
     result = {
         "domain": world.name,
@@ -97,7 +99,9 @@ def domains(as_json: AsJson = False) -> None:
     table = Table("domain", "engine", "action", "state", "varies")
     for row in rows:
         state = ", ".join(f"{field['name']} ({field['unit']})" for field in row["state"])
-        table.add_row(row["name"], row["engine"], str(row["action_dim"]), state, ", ".join(item["name"] for item in row["varies"]))
+        table.add_row(
+            row["name"], row["engine"], str(row["action_dim"]), state, ", ".join(item["name"] for item in row["varies"])
+        )
     show({"domains": rows, "broken": broken}, as_json, table, *broken.values())
 
 

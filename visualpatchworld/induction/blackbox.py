@@ -1,4 +1,6 @@
-"""The wall between knower and learner: a world that can be reset to a chosen start, stepped and looked at, and nothing more."""
+"""The wall between knower and learner: a world that can be reset
+to a chosen start, stepped and looked at, and nothing more.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class BlackBox:
     reset: Callable[[Float[np.ndarray, " S"]], np.ndarray]  # to a chosen state; what is then observed
     step: Callable[[Float[np.ndarray, " A"]], np.ndarray]  # what is observed afterwards
     look: Callable[[], SceneGraph]
-    read: Callable[[Sequence[np.ndarray], Probe], Float[np.ndarray, "T+1 S"]] = states_given  # an experiment's observations as states
+    # An experiment's observations as states.
+    read: Callable[[Sequence[np.ndarray], Probe], Float[np.ndarray, "T+1 S"]] = states_given
 
     def run(self, probe: Probe) -> Trajectory:
         """Carry out an experiment."""

@@ -1,4 +1,6 @@
-"""A chain: a topology with the lumped constants that it needs, what its actuators get, and how a regression becomes one."""
+"""A chain: a topology with the lumped constants that it needs,
+what its actuators get, and how a regression becomes one.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +59,8 @@ def table_inputs(actions: Sequence[Float[np.ndarray, "T A"]]) -> tuple[Input, ..
 class Chain:
     """Lumped constants over a topology, per unit of the first inertia.
 
-    Kinds of terms are those of the regression without the crossed ones, whose part `zero` plays, and those of a tied chain: `moment` of
-    a link, `length` to the next, and `gravity`, of which couplings and pulls are products.
+    Kinds of terms are those of the regression without the crossed ones, whose part `zero` plays, and those of a tied
+    chain: `moment` of a link, `length` to the next, and `gravity`, of which couplings and pulls are products.
     """
 
     topology: Topology
@@ -86,7 +88,9 @@ class Chain:
         return self.values.get(Term("length", near), 0.0) * carried
 
     def with_values(self, values: Mapping[Term, float]) -> Chain:
-        """The chain with these constants, in each part that nothing couples to the rest per unit of its first inertia."""
+        """The chain with these constants, in each part that nothing
+        couples to the rest per unit of its first inertia.
+        """
         bare = replace(self, values=dict(values))
         units = {link: values[Term("inertia", part[0])] for part in bare.parts for link in part}
         scaled = {t: v if t.kind in ("zero", "length", "gravity") else v / units[t.link] for t, v in values.items()}
@@ -106,7 +110,15 @@ class Chain:
                 join(term.link, term.other)
             elif term.kind in ("moment", "length", "gravity"):
                 group[:] = [0] * len(group)
-            elif parent is not None and term.kind in ("rotor", "damping", "friction", "drag", "stiffness", "bias", "gain"):
+            elif parent is not None and term.kind in (
+                "rotor",
+                "damping",
+                "friction",
+                "drag",
+                "stiffness",
+                "bias",
+                "gain",
+            ):
                 join(parent, term.link)
         return [[i for i, g in enumerate(group) if g == name] for name in dict.fromkeys(group)]
 
@@ -168,11 +180,15 @@ def chain_of(regression: Regression, mixing: Float[np.ndarray, "Q Q"], inputs: S
 
 
 def _zeros(topology: Topology, values: Mapping[Term, float]) -> tuple[list[float], list[int]]:
-    """What to add to each link's angle so that crossed terms vanish: right angles where they do, and the links where they do not."""
+    """What to add to each link's angle so that crossed terms vanish:
+    right angles where they do, and the links where they do not.
+    """
     size, ground = len(topology), len(topology)
     edges: dict[tuple[int, int], complex] = {}
     for term, value in values.items():
-        far = {"coupling": term.other, "cross coupling": term.other, "pull": ground, "cross pull": ground}.get(term.kind)
+        far = {"coupling": term.other, "cross coupling": term.other, "pull": ground, "cross pull": ground}.get(
+            term.kind
+        )
         if far is not None:
             edge = edges.get((term.link, far), 0j)
             edges[term.link, far] = edge + (value * 1j if term.kind.startswith("cross") else value)
@@ -182,7 +198,9 @@ def _zeros(topology: Topology, values: Mapping[Term, float]) -> tuple[list[float
     rising = [ground, *range(size)]
     while True:
         reach = [
-            (abs(amount), near, far) for (near, far), amount in edges.items() if (near in turned) != (far in turned) and abs(amount) > 0
+            (abs(amount), near, far)
+            for (near, far), amount in edges.items()
+            if (near in turned) != (far in turned) and abs(amount) > 0
         ]
         if not reach:
             missing = [i for i in rising if i not in turned]
@@ -191,7 +209,8 @@ def _zeros(topology: Topology, values: Mapping[Term, float]) -> tuple[list[float
             turned[missing[0]] = 0.0
             continue
         _, near, far = max(reach)
-        phase = float(np.angle(edges[near, far]))  # of near minus far: adding angles of which the difference is its negative makes it real
+        # Of near minus far: adding angles of which the difference is its negative makes it real.
+        phase = float(np.angle(edges[near, far]))
         link, angle = (near, turned[far] - phase) if far in turned else (far, turned[near] + phase)
         angle = (angle + np.pi / 2) % np.pi - np.pi / 2
         right = round(angle / (np.pi / 2)) * np.pi / 2

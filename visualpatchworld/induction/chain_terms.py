@@ -1,4 +1,6 @@
-"""Which topology and which terms a chain has: ranked by regression, then dropped, added and tied under an integrator."""
+"""Which topology and which terms a chain has: ranked by
+regression, then dropped, added and tied under an integrator.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,11 @@ class Ranked(NamedTuple):
     regression: Regression
 
 
-def rank(steps: Steps, angles: Sequence[bool], inputs: Sequence[Input], *, unusual: bool = False, clock: Clock = NO_LIMIT) -> list[Ranked]:
-    """Regressions of usual or of unusual topologies, the best first; mirrored angles are tried only where others leave much.
+def rank(
+    steps: Steps, angles: Sequence[bool], inputs: Sequence[Input], *, unusual: bool = False, clock: Clock = NO_LIMIT
+) -> list[Ranked]:
+    """Regressions of usual or of unusual topologies, the best
+    first; mirrored angles are tried only where others leave much.
 
     When the clock runs out, what was found counts.
     """
@@ -47,7 +52,12 @@ def rank(steps: Steps, angles: Sequence[bool], inputs: Sequence[Input], *, unusu
     fits, mirrored, budget = 0, 0, MOST_WORK // len(angles) ** 2
     for topology in other_topologies(angles) if unusual else usual_topologies(angles):
         best = min((each.score for each in found), default=np.inf)
-        if fits > budget or best < EXACT or (found and clock.over) or (topology.signs.count(-1) > mirrored and best < GOOD):
+        if (
+            fits > budget
+            or best < EXACT
+            or (found and clock.over)
+            or (topology.signs.count(-1) > mirrored and best < GOOD)
+        ):
             break
         mirrored = topology.signs.count(-1)
         for table in _tables(steps, topology):
@@ -83,7 +93,8 @@ def _tables(steps: Steps, topology: Topology) -> Iterator[Table]:
 
 
 def _assigned(table: Table, inputs: Sequence[Input]) -> Iterator[tuple[int, float, Regression]]:
-    """The best regression of few and of many terms where each actuator drives one joint; how many were tried, and a score.
+    """The best regression of few and of many terms where each
+    actuator drives one joint; how many were tried, and a score.
 
     A score counts many terms as a little worse.
     """
@@ -122,7 +133,9 @@ def thin(steps: Steps, regression: Regression) -> Regression:
     while True:
         values = np.array(list(regression.values.values()))
         chosen = [table.terms.index(term) for term in regression.values]
-        eased = table.observed @ np.linalg.solve(table.inertia[..., chosen] @ values, table.columns[..., chosen] * values)
+        eased = table.observed @ np.linalg.solve(
+            table.inertia[..., chosen] @ values, table.columns[..., chosen] * values
+        )
         effects = dict(zip(regression.values, np.sqrt(np.mean(eased**2, axis=(0, 1))).tolist(), strict=True))
         left = sorted((term for term in regression.values if term not in needed), key=lambda term: effects[term])
         if not left or len(regression.values) < 3 or effects[left[0]] > 100 * regression.error + 1e-4:
@@ -145,7 +158,9 @@ class Trial:
     clock: Clock = NO_LIMIT
 
     def settle(self, chain: Chain, rounds: int = 12) -> Settled:
-        draft = assemble(self.reading, chain_rates(chain, self.reading), integrator=self.integrator, substeps=self.substeps)
+        draft = assemble(
+            self.reading, chain_rates(chain, self.reading), integrator=self.integrator, substeps=self.substeps
+        )
         return settle(draft.program, draft.free, self.stretches, rounds=rounds, clock=self.clock)
 
     def moved(self, chain: Chain, settled: Settled) -> Chain:
@@ -247,7 +262,9 @@ def tie(chain: Chain, settled: Settled, trial: Trial) -> tuple[Chain, Settled]:
 
 
 def _tied(chain: Chain) -> Chain | None:
-    """Every coupling of two hinges as a length times what hangs there, every pull as gravity times it; None where signs forbid it."""
+    """Every coupling of two hinges as a length times what hangs there,
+    every pull as gravity times it; None where signs forbid it.
+    """
     topology, values = chain.topology, dict(chain.values)
     slides = [i for i, hinge in enumerate(topology.hinges) if not hinge]
     hinges = [i for i, hinge in enumerate(topology.hinges) if hinge]
@@ -257,7 +274,9 @@ def _tied(chain: Chain) -> Chain | None:
             pairs = {k: Term("coupling", min(slide, k), max(slide, k)) for k in hinges}
             if any(term not in values for term in pairs.values()):
                 return None
-            signs = {np.sign(values[term]) * np.sign(values[pairs_0]) for term, pairs_0 in _beside(pairs, slides[0], values)}
+            signs = {
+                np.sign(values[term]) * np.sign(values[pairs_0]) for term, pairs_0 in _beside(pairs, slides[0], values)
+            }
             if len(signs) != 1:
                 return None
             if signs == {-1.0}:
@@ -284,11 +303,15 @@ def _tied(chain: Chain) -> Chain | None:
         if any(amount is None for amount in couplings.values()):
             return None
         if couplings:
-            values[Term("length", near)] = float(np.median([amount / carried[k] for k, amount in couplings.items() if amount is not None]))
+            values[Term("length", near)] = float(
+                np.median([amount / carried[k] for k, amount in couplings.items() if amount is not None])
+            )
     if any(t.kind == "coupling" and topology.hinges[t.link] and topology.hinges[t.other] for t in values):
         return None
     order = ["inertia", "moment", "length", "gravity"]
-    values = dict(sorted(values.items(), key=lambda item: order.index(item[0].kind) if item[0].kind in order else len(order)))
+    values = dict(
+        sorted(values.items(), key=lambda item: order.index(item[0].kind) if item[0].kind in order else len(order))
+    )
     return replace(chain, values=values, zeros=tuple(zeros))
 
 

@@ -48,7 +48,9 @@ def describe(chain: Chain, reading: Reading) -> str:
     return f"A planar chain: {', '.join(parts)}" + (f"; angles are {counted}." if several else ".")
 
 
-def chain_rates(chain: Chain, reading: Reading, name: str = "chain", stderr: Mapping[Term, float] | None = None) -> Rates:
+def chain_rates(
+    chain: Chain, reading: Reading, name: str = "chain", stderr: Mapping[Term, float] | None = None
+) -> Rates:
     """The chain as code: angles and lumps of its links, forces at joints and links, and one linear solution."""
     return _Writer(chain, reading).rates(name, stderr or {})
 
@@ -69,16 +71,27 @@ class _Writer:
         speeds = [f"state.{velocity}" for velocity in self.velocities]
         spins = [_sum(mixed[i], speeds) if hinge else "0.0" for i, hinge in enumerate(self.topology.hinges)]
         angles = [self._angle(i, links[i]) for i in range(self.size)]
-        forces = [self._joint_force(i, self.topology.joints @ links, self.topology.joints @ mixed, speeds) for i in range(self.size)]
+        forces = [
+            self._joint_force(i, self.topology.joints @ links, self.topology.joints @ mixed, speeds)
+            for i in range(self.size)
+        ]
         if self.size == 1:
             return Rates(name, self._laws(), self._numbers(stderr), (self._single(angles[0], forces[0]),))
         rows = [f"({', '.join(self._lump(i, j) for j in range(self.size))})" for i in range(self.size)]
-        lines = [*_tuple("angles", angles), *_tuple("spins", spins), *_tuple("lumps", rows, flat=False), *_tuple("joints", forces)]
+        lines = [
+            *_tuple("angles", angles),
+            *_tuple("spins", spins),
+            *_tuple("lumps", rows, flat=False),
+            *_tuple("joints", forces),
+        ]
         lines += ["turning = centrifugal(lumps, angles, spins)"]
         lines += _tuple("forces", [self._link_force(i, forces) for i in range(self.size)], flat=False)
         lines += ["mass = mass_matrix(lumps, angles)"]
         helpers: list[Callable[..., Any]] = [mass_matrix, centrifugal, solve]
-        rotors, dampings = self._at_joints([self._rotor(i) for i in range(self.size)]), self._at_joints(self._implicit_dampings())
+        rotors, dampings = (
+            self._at_joints([self._rotor(i) for i in range(self.size)]),
+            self._at_joints(self._implicit_dampings()),
+        )
         lines += rotors
         if rotors or dampings:
             helpers.insert(2, add_at_joints)
@@ -130,7 +143,11 @@ class _Writer:
             return self._known(Term("moment", j if hinges[j] else i))
         for near, far in ((i, j), (j, i)):
             if near in self.topology.above(far) and Term("length", near) in self.names:
-                carried = self._known(Term("moment", far)) if Term("moment", far) in self.names else self._known(Term("pull", far))
+                carried = (
+                    self._known(Term("moment", far))
+                    if Term("moment", far) in self.names
+                    else self._known(Term("pull", far))
+                )
                 return f"{self.names[Term('length', near)]} * {carried}" if carried != "0.0" else "0.0"
         return "0.0"
 
@@ -155,7 +172,11 @@ class _Writer:
 
     def _link_force(self, i: int, forces: Sequence[str]) -> str:
         parts = [("+", f"joints[{i}]")] if forces[i] != "0.0" else []
-        parts += [("-", f"joints[{k}]") for k, parent in enumerate(self.topology.parents) if parent == i and forces[k] != "0.0"]
+        parts += [
+            ("-", f"joints[{k}]")
+            for k, parent in enumerate(self.topology.parents)
+            if parent == i and forces[k] != "0.0"
+        ]
         pull = self.names.get(Term("pull", i))
         if pull is None and Term("gravity", 0) in self.names and Term("moment", i) in self.names:
             pull = f"GRAVITY * {self.names[Term('moment', i)]}"
@@ -184,7 +205,13 @@ class _Writer:
         laws = [("chain", links)]
         if any(term.kind in ("pull", "gravity") for term in self.names):
             laws.append(("gravity", links))
-        for kind, law in (("gain", "drive"), ("damping", "viscous"), ("friction", "dry"), ("drag", "quadratic"), ("stiffness", "spring")):
+        for kind, law in (
+            ("gain", "drive"),
+            ("damping", "viscous"),
+            ("friction", "dry"),
+            ("drag", "quadratic"),
+            ("stiffness", "spring"),
+        ):
             of = tuple(dict.fromkeys(self.coordinates[term.link] for term in self.names if term.kind == kind))
             if of:
                 laws.append((law, of))

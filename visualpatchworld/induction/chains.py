@@ -1,4 +1,6 @@
-"""Chains from trajectories: topologies ranked by regression, constants settled under an integrator, terms dropped, added and tied."""
+"""Chains from trajectories: topologies ranked by regression, constants
+settled under an integrator, terms dropped, added and tied.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.induction.chain import Chain, Input, chain_of, constant_names, moving_coordinates, plain_inputs, table_inputs
+from visualpatchworld.induction.chain import (
+    Chain,
+    Input,
+    chain_of,
+    constant_names,
+    moving_coordinates,
+    plain_inputs,
+    table_inputs,
+)
 from visualpatchworld.induction.chain_terms import FINE, Trial, add, best_topologies, drop, fine, rank, thin, tie
 from visualpatchworld.induction.chain_text import chain_rates, describe
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
@@ -23,11 +33,13 @@ RANKED_WINDOWS = 300
 SETTLED_STRETCHES = 200
 HOPELESS = 0.3  # an error of the regression that no chain is behind
 NOISY = 3e-3  # a one-step error above which stretches of several steps tell more
-RESTING, OFTEN = 0.03, 0.1  # slower than this share of the typical speed is rest, and in more than this share of steps it is odd
+# Slower than this share of the typical speed is rest, and in more than this share of steps it is odd.
+RESTING, OFTEN = 0.03, 0.1
 NEAR = 0.06  # how far off a time step may have been read
 WIDE = 5  # steps of a window of the regression where there is noise
 CLEAN, BETTER = 1e-6, 0.3  # an error that events have no part in, and how much less is left where they had
-QUIET, EVENT = 0.25, 30.0  # a step is an event that is missed by so many times what the quietest part of steps is missed by
+# A step is an event that is missed by so many times what the quietest part of steps is missed by.
+QUIET, EVENT = 0.25, 30.0
 LONG, MANY = 8, 600  # steps of such a stretch, and how many stretches settle the constants in the end
 
 Progress = Callable[[str], None]
@@ -77,7 +89,9 @@ class _Data:
         acted = cuts.actions.reshape(len(after), -1)
         given = np.stack([each.of(acted) for each in inputs], axis=-1) if inputs else np.zeros((len(acted), 0))
         rates = (before[:, speeds] @ self.mixing.T, after[:, speeds] @ self.mixing.T)
-        return Steps(before[:, places], rates[0], after[:, places], rates[1], given, self.reading.dt, self.mixing, width)
+        return Steps(
+            before[:, places], rates[0], after[:, places], rates[1], given, self.reading.dt, self.mixing, width
+        )
 
 
 def propose_chains(
@@ -89,7 +103,9 @@ def propose_chains(
     progress: Progress = lambda _: None,
     clock: Clock = NO_LIMIT,
 ) -> list[Rates]:
-    """Planar chains of slides and hinges that explain the steps, best first; empty where there is none to try by that time."""
+    """Planar chains of slides and hinges that explain the steps,
+    best first; empty where there is none to try by that time.
+    """
     return [fit.rates for fit in fit_chains(reading, states, actions, usable=usable, progress=progress, clock=clock)]
 
 
@@ -105,7 +121,8 @@ def fit_chains(
 ) -> list[ChainFit]:
     """As `propose_chains`, each with the integrator and the sub-steps that fit best.
 
-    Where the best one leaves a minority of steps by far more than the others, those are events, and a search without them is tried.
+    Where the best one leaves a minority of steps by far more than the others, those are events, and a search without
+    them is tried.
     """
     fits = _fit_chains(reading, states, actions, usable, progress, most, clock)
     if not fits or fits[0].error < CLEAN or clock.over:
@@ -121,7 +138,10 @@ def fit_chains(
 
 
 def _usual_steps(
-    fit: ChainFit, reading: Reading, states: Sequence[Float[np.ndarray, "T+1 S"]], actions: Sequence[Float[np.ndarray, "T A"]]
+    fit: ChainFit,
+    reading: Reading,
+    states: Sequence[Float[np.ndarray, "T+1 S"]],
+    actions: Sequence[Float[np.ndarray, "T A"]],
 ) -> list[Bool[np.ndarray, " T"]]:
     """By trajectory, the steps that a chain misses no more than it misses most."""
     draft = assemble(replace(reading, dt=fit.dt), fit.rates, integrator=fit.integrator, substeps=fit.substeps)
@@ -154,7 +174,8 @@ def _fit_chains(
     angles = [coordinate.angle for coordinate in coordinates]
     inputs, width = plain_inputs(actions), 1
     found = rank(data.steps(inputs), angles, inputs, clock=clock)
-    # Where that is not it: an action may be a table, noise counts less over several steps, and a topology may be unusual.
+    # Where that is not it: an action may be a table, noise counts less over several steps, and a topology may be
+    # unusual.
     for others, steps in ((table_inputs(actions), 1), (None, WIDE)):
         if found and found[0].score > FINE and (others is not None or steps == WIDE) and not clock.over:
             tried = rank(data.steps(others or inputs, steps), angles, others or inputs, clock=clock)
@@ -162,7 +183,10 @@ def _fit_chains(
                 inputs, width, found = others or inputs, steps, tried
     if not fine(found) and not clock.over:
         progress("unusual chains")
-        found = sorted([*found, *rank(data.steps(inputs, width), angles, inputs, unusual=True, clock=clock)], key=lambda each: each.score)
+        found = sorted(
+            [*found, *rank(data.steps(inputs, width), angles, inputs, unusual=True, clock=clock)],
+            key=lambda each: each.score,
+        )
     ranking = best_topologies(found)
     if ranking and (step := _short_step(data.steps(inputs, width), ranking[0])) != reading.dt:
         reading = replace(reading, dt=step)
@@ -179,7 +203,9 @@ def _fit_chains(
 def _unstuck(
     reading: Reading, states: Sequence[np.ndarray], usable: Sequence[np.ndarray] | None
 ) -> Sequence[Bool[np.ndarray, " T"]] | None:
-    """The usable steps without those in which a coordinate rests, where it often does: something else holds it, a stop or a wall."""
+    """The usable steps without those in which a coordinate rests,
+    where it often does: something else holds it, a stop or a wall.
+    """
     speeds = _columns(reading)[1]
     typical = np.std(np.concatenate([state[:, speeds] for state in states]), axis=0)
     resting = [np.abs(state[:, speeds]) < RESTING * typical for state in states]
@@ -194,7 +220,9 @@ def _unstuck(
 
 
 def velocity_mixing(reading: Reading, states: Sequence[Float[np.ndarray, "T+1 S"]]) -> Float[np.ndarray, "Q Q"]:
-    """Which sum of velocities moves each coordinate: several where angles are absolute and velocities relative, or vice versa."""
+    """Which sum of velocities moves each coordinate: several where
+    angles are absolute and velocities relative, or vice versa.
+    """
     places, speeds = _columns(reading)
     scales = np.array([coordinate.velocity_scale for coordinate in moving_coordinates(reading)])
     moved = np.concatenate([np.diff(state[:, places], axis=0) for state in states]) / reading.dt
@@ -223,14 +251,17 @@ def _fit(data: _Data, inputs: Sequence[Input], regression: Regression, width: in
         trial = replace(trial, stretches=data.longer(len(chain.values), SETTLED_STRETCHES // 2) or stretches)
     chain, settled = tie(*add(*drop(chain, trial)))
     again, _ = _integrated(trial, chain, ways)
-    if (again.integrator, again.substeps) != (trial.integrator, trial.substeps):  # what was missing or too much hid the better one
+    # What was missing or too much hid the better one.
+    if (again.integrator, again.substeps) != (trial.integrator, trial.substeps):
         trial = again
         chain, settled = tie(*add(*drop(chain, trial)))
     if error > NOISY:
         trial = replace(trial, stretches=data.longer(len(chain.values), MANY) or stretches)
         settled = trial.settle(chain)
         chain = trial.moved(chain, settled)
-    stderr = {term: settled.stderr[name] for term, name in constant_names(chain, reading).items() if name in settled.stderr}
+    stderr = {
+        term: settled.stderr[name] for term, name in constant_names(chain, reading).items() if name in settled.stderr
+    }
     final = replace(trial, stretches=stretches).settle(chain, rounds=0)
     rates = chain_rates(chain, reading, describe(chain, reading), stderr)
     rates = replace(rates, timing=(trial.integrator, trial.substeps, reading.dt))
@@ -269,7 +300,9 @@ def _again(steps: Steps, regression: Regression) -> Regression:
 
 
 def _dampings(chain: Chain, integrator: Integrator, dt: float) -> Iterator[Chain]:
-    """The chain as it is and, where an Euler step may treat damping implicitly, with that in place of inertia at the joints."""
+    """The chain as it is and, where an Euler step may treat damping
+    implicitly, with that in place of inertia at the joints.
+    """
     yield chain
     damped = {term.link: value for term, value in chain.values.items() if term.kind == "damping"}
     if integrator != "semi-implicit" or not damped or chain.implicit:

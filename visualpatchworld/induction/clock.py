@@ -10,7 +10,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Clock:
-    """A moment at which an answer is due; whatever may take long looks at it in its loops and ends with the best that it has."""
+    """A moment at which an answer is due; whatever may take long
+    looks at it in its loops and ends with the best that it has.
+    """
 
     until: float = np.inf  # s, by the monotonic clock
 

@@ -1,4 +1,6 @@
-"""Collisions of discs: two bodies that are driven apart when they are near and closing in, found by pushes that are opposite."""
+"""Collisions of discs: two bodies that are driven apart when they
+are near and closing in, found by pushes that are opposite.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,15 @@ OPPOSITE = 0.98  # how closely two pushes must be opposite, as a correlation
 
 
 def contacts(
-    reading: Reading, rows: Rows, given: Float[np.ndarray, "N S"], off: Float[np.ndarray, "N S"], tolerance: Float[np.ndarray, " S"]
+    reading: Reading,
+    rows: Rows,
+    given: Float[np.ndarray, "N S"],
+    off: Float[np.ndarray, "N S"],
+    tolerance: Float[np.ndarray, " S"],
 ) -> list[Limit]:
-    """Limits that drive two bodies apart when they are near and closing in; bodies are found by pushes that are opposite."""
+    """Limits that drive two bodies apart when they are near and
+    closing in; bodies are found by pushes that are opposite.
+    """
     moving = [c for c in reading.coordinates if c.velocity is not None and not c.angle]
     column = {name: k for k, name in enumerate(rows.names)}
     partners = []
@@ -80,7 +88,9 @@ def _limit(firsts, seconds, phase, reach: float, one: float, two: float) -> Limi
     lines.append(f"far_{tag} = np.sqrt({' + '.join(f'{g} ** 2' for g in gaps)})")
     relative = " + ".join(f"({a.velocity} - {b.velocity}) * {g}" for a, b, g in zip(firsts, seconds, gaps, strict=True))
     lines.append(f"closing_{tag} = ({relative}) / far_{tag}")
-    lines.append(f"hit_{tag} = np.where((far_{tag} < {upper}_REACH) & (closing_{tag} > 0), closing_{tag} / far_{tag}, 0.0)")
+    lines.append(
+        f"hit_{tag} = np.where((far_{tag} < {upper}_REACH) & (closing_{tag} > 0), closing_{tag} / far_{tag}, 0.0)"
+    )
     for a, b, g in zip(firsts, seconds, gaps, strict=True):
         lines.append(f"{a.velocity} = {a.velocity} - {upper}_PUSH * hit_{tag} * {g}")
         lines.append(f"{b.velocity} = {b.velocity} + {upper}_PUSHED * hit_{tag} * {g}")

@@ -1,4 +1,6 @@
-"""The method on one page, for any world: collect, find the law of motion, the reward and the end, go where data is missing, write."""
+"""The method on one page, for any world: collect, find the law of
+motion, the reward and the end, go where data is missing, write.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,10 @@ class Discovery:
         laws = self.found.draft.laws
         lines += [f"  {law} of {', '.join(bodies)}" for law, bodies in laws[:MOST_LAWS]]
         lines += [f"  and {len(laws) - MOST_LAWS} further terms"] if len(laws) > MOST_LAWS else []
-        lines += [f"  normalised error after {h} steps, held out: median {row['median']:.2g}" for h, row in self.errors.items()]
+        lines += [
+            f"  normalised error after {h} steps, held out: median {row['median']:.2g}"
+            for h, row in self.errors.items()
+        ]
         lines += [f"  reward: {self.reward.why}", f"  end: {self.ends.why}"]
         return "\n".join(lines)
 
@@ -102,9 +107,11 @@ def discover(
     held_input: bool = False,
     progress: Progress = lambda _: None,
 ) -> Discovery:
-    """A program of the world from at most `budget` of its steps, or from its log (its first `episodes`), in about so many seconds.
+    """A program of the world from at most `budget` of its steps, or
+    from its log (its first `episodes`), in about so many seconds.
 
-    Of a log it is asked whether inputs are held between its rows or on their way to the next one, unless they are given as held.
+    Of a log it is asked whether inputs are held between its rows or on their way to the next one, unless they are given
+    as held.
     """
     began, clock = time.perf_counter(), Clock.of(seconds - WRITING)
     rng = np.random.default_rng(seed)
@@ -159,7 +166,9 @@ def discover(
     known = replace(known, found=found)
     program = write(world, known.found, known.reward, known.ends, known.inside, errors)
     spent = time.perf_counter() - began
-    return Discovery(world.name, known.found.reading, known.found, known.reward, known.ends, program, errors, world.env_steps, spent)
+    return Discovery(
+        world.name, known.found.reading, known.found, known.reward, known.ends, program, errors, world.env_steps, spent
+    )
 
 
 def given_names(world: World) -> tuple[str, ...] | None:
@@ -167,8 +176,12 @@ def given_names(world: World) -> tuple[str, ...] | None:
     return None if all(UNNAMED.fullmatch(name) for name in world.field_names) else world.field_names
 
 
-def _at_length(found: Found, data, kept_aside: Sequence[Trajectory], world: World, clock: Clock, progress: Progress) -> Found:
-    """What was found, or the law that long stretches of the log ask for, whichever goes wrong later on what was kept aside."""
+def _at_length(
+    found: Found, data, kept_aside: Sequence[Trajectory], world: World, clock: Clock, progress: Progress
+) -> Found:
+    """What was found, or the law that long stretches of the log
+    ask for, whichever goes wrong later on what was kept aside.
+    """
     longest = max((len(trajectory) for trajectory in kept_aside), default=0)
     if longest < 2 * HORIZONS[-1]:
         return found
@@ -180,7 +193,10 @@ def _at_length(found: Found, data, kept_aside: Sequence[Trajectory], world: Worl
         if look is None:
             continue
         left = ", ".join(f"{value:.2g} of {name}" for name, value in look.left.items())
-        why = f"stretches of {look.steps * look.stride} rows that were not fitted to leave {left}, their starts taken as unknowns"
+        why = (
+            f"stretches of {look.steps * look.stride} rows that were not fitted to leave {left}, their "
+            "starts taken as unknowns"
+        )
         option = replace(found, reading=look.reading, draft=look.draft, verdict="valid-inside", why=why)
         errors = _errors_at_length(option, kept_aside, longest)
         if _mean_error(errors) < error:
@@ -214,9 +230,12 @@ def _second_order(reading: Reading) -> list[Reading]:
 
 
 def _errors_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: int) -> dict[int, float]:
-    """What is off of each field's spread, after a short and after a long stretch, of what was observed alone; by steps."""
+    """What is off of each field's spread, after a short and after
+    a long stretch, of what was observed alone; by steps.
+    """
     reading, errors = found.reading, {}
-    skip = 1 if any(c.velocity_column is None for c in found.reading.coordinates) else 0  # until a difference shows the velocity
+    # Until a difference shows the velocity.
+    skip = 1 if any(c.velocity_column is None for c in found.reading.coordinates) else 0
     columns = [k for k, name in enumerate(reading.state_names) if name not in reading.hidden]
     states = [found.states(trajectory)[skip : len(trajectory) + 1 - skip] for trajectory in kept_aside]
     acted = [trajectory.actions[skip : len(trajectory) - skip] for trajectory in kept_aside]
@@ -225,7 +244,9 @@ def _errors_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: i
     for horizon in sorted({HORIZONS[-1], min(LONG, max(longest // 2, HORIZONS[-1]))}):
         stretches = cut(states, acted, horizon)
         off = (predicted(found.draft.program, stretches)[:, -1] - stretches.truths[:, -1])[:, columns] / spread
-        errors[horizon] = float(np.sqrt(np.mean(np.minimum(np.where(np.isfinite(off), np.abs(off), FAR_OFF), FAR_OFF) ** 2)))
+        errors[horizon] = float(
+            np.sqrt(np.mean(np.minimum(np.where(np.isfinite(off), np.abs(off), FAR_OFF), FAR_OFF) ** 2))
+        )
     return errors
 
 
@@ -248,7 +269,10 @@ def _held_to(found: Found, errors: Mapping[int, Mapping[str, float]]) -> Found:
     own = found.evidence[0].error if found.draft is found.evidence[0].draft else 0.0
     if found.verdict == "unexplained" or median <= max(FAILS, 3 * own):
         return found
-    why = f"episodes that no search has seen are off by {median:.2g} of the spread of motion after {horizon} steps; {found.why}"
+    why = (
+        f"episodes that no search has seen are off by {median:.2g} of the spread of motion after "
+        f"{horizon} steps; {found.why}"
+    )
     return replace(found, verdict="unexplained", why=why)
 
 
@@ -258,12 +282,20 @@ def _errors(found: Found, kept_aside: Sequence[Trajectory]) -> dict[int, dict[st
     for horizon in HORIZONS if kept_aside else ():
         off = _off(found, kept_aside, horizon)
         if len(off):
-            errors[horizon] = {"mean": float(off.mean()), "median": float(np.median(off)), "p90": float(np.quantile(off, 0.9))}
+            errors[horizon] = {
+                "mean": float(off.mean()),
+                "median": float(np.median(off)),
+                "p90": float(np.quantile(off, 0.9)),
+            }
     return errors
 
 
-def write(world: World, found: Found, reward: Reward, ends: Ends, inside: Inside, errors: Mapping[int, Mapping[str, float]]) -> Program:
-    """The program of the dynamics with the functions of reward and end behind it, and a header that says what it is and how good."""
+def write(
+    world: World, found: Found, reward: Reward, ends: Ends, inside: Inside, errors: Mapping[int, Mapping[str, float]]
+) -> Program:
+    """The program of the dynamics with the functions of reward and
+    end behind it, and a header that says what it is and how good.
+    """
     text = found.draft.program.text
     numbers = [number_line(number) for number in (*reward.numbers, *ends.numbers(), *inside.numbers())]
     functions = [source_of(helper) for helper in reward.helpers if f"def {helper.__name__}(" not in text]
@@ -275,7 +307,9 @@ def write(world: World, found: Found, reward: Reward, ends: Ends, inside: Inside
     if numbers:
         text = re.sub(r"\n\n\nclass State", "\n" + "\n".join(numbers) + "\n\n\nclass State", text, count=1)
     text = text.rstrip() + "".join(f"\n\n\n{function}" for function in functions) + "\n"
-    return Program(re.sub(r'\A""".*?"""', lambda _: f'"""{_header(world, found, errors)}"""', text, count=1, flags=re.DOTALL))
+    return Program(
+        re.sub(r'\A""".*?"""', lambda _: f'"""{_header(world, found, errors)}"""', text, count=1, flags=re.DOTALL)
+    )
 
 
 def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]]) -> str:
@@ -283,9 +317,16 @@ def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]
     more = f" and {len(laws) - MOST_LAWS} further terms" if len(laws) > MOST_LAWS else ""
     lines = [f"{world.name}: {', '.join(laws[:MOST_LAWS]) or found.draft.name}{more}.", ""]
     if found.verdict == "unexplained":
-        lines += ["EMPIRICAL: no law explains this world; what follows is the best that was found, and may be wrong anywhere.", ""]
+        lines += [
+            "EMPIRICAL: no law explains this world; what follows is the best that was found, and may be "
+            "wrong anywhere.",
+            "",
+        ]
     elif found.draft.empirical:
-        lines += ["EMPIRICAL: a sum of terms that was fitted, no law; trust it among states like those that were seen alone.", ""]
+        lines += [
+            "EMPIRICAL: a sum of terms that was fitted, no law; trust it among states like those that were seen alone.",
+            "",
+        ]
     lines.append(f"Verdict: {found.verdict}; {found.why.rstrip('.')}.")
     if errors:
         medians = ", ".join(f"{row['median']:.2g} after {horizon}" for horizon, row in errors.items())
@@ -312,7 +353,9 @@ def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:
         "fields": table(discovery.reading.fields),
         "dt": discovery.reading.dt,
         "integrator": discovery.reading.integrator,
-        "constants": {name: {"value": constants[name], "stderr": draft.stderr.get(name), "unit": ""} for name in draft.free},
+        "constants": {
+            name: {"value": constants[name], "stderr": draft.stderr.get(name), "unit": ""} for name in draft.free
+        },
         "reward": {
             "expression": discovery.reward.expression,
             "paid": discovery.reward.kind != "none",
@@ -321,7 +364,13 @@ def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:
         },
         "terminated": {
             "thresholds": [
-                {"expression": rule.expression, "above": rule.above, "value": rule.value, "bracket": list(rule.bracket), "any_of": i}
+                {
+                    "expression": rule.expression,
+                    "above": rule.above,
+                    "value": rule.value,
+                    "bracket": list(rule.bracket),
+                    "any_of": i,
+                }
                 for i, first in enumerate(discovery.ends.thresholds)
                 for rule in first.all
             ],

@@ -1,4 +1,6 @@
-"""Drafts: laws of motion that are proposed as the text of a program, refined by rollouts and compared by what they leave unexplained."""
+"""Drafts: laws of motion that are proposed as the text of a program,
+refined by rollouts and compared by what they leave unexplained.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +53,18 @@ def cut(
     usable: Sequence[Bool[np.ndarray, " T"]] | None = None,
     most: int = MOST_WINDOWS,
 ) -> Stretches:
-    """Stretches of this horizon from all trajectories, evenly thinned; steps that are not `usable` (events set aside) are not in them."""
+    """Stretches of this horizon from all trajectories, evenly thinned;
+    steps that are not `usable` (events set aside) are not in them.
+    """
     places = []
     for i, acted in enumerate(actions):
         fine = np.ones(len(acted), bool) if usable is None else usable[i]
         places += [(i, t) for t in range(len(acted) - horizon + 1) if fine[t : t + horizon].all()]
-    kept = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, min(most, len(places))).astype(int))] if places else []
+    kept = (
+        [places[k] for k in np.unique(np.linspace(0, len(places) - 1, min(most, len(places))).astype(int))]
+        if places
+        else []
+    )
     width, action_dim = states[0].shape[1], actions[0].shape[1]
     return Stretches(
         np.array([states[i][t] for i, t in kept]).reshape(len(kept), width),
@@ -65,7 +73,9 @@ def cut(
     )
 
 
-def predict(program: Program, stretches: Stretches, constants: Mapping[str, float] | None = None) -> Float[np.ndarray, "N H S"]:
+def predict(
+    program: Program, stretches: Stretches, constants: Mapping[str, float] | None = None
+) -> Float[np.ndarray, "N H S"]:
     """Open-loop rollouts of the program, in double precision."""
     with jax.enable_x64(True):
         run = jax.jit(lambda starts, actions: _predicted(program, constants or {}, starts, actions))
@@ -80,7 +90,8 @@ def refine(
     evaluations: int = 40,
     robust: bool = True,
 ) -> Draft:
-    """The draft with its free constants moved to where rollouts stay closest to the stretches; with their standard errors.
+    """The draft with its free constants moved to where rollouts
+    stay closest to the stretches; with their standard errors.
 
     Residuals count in units of each field's typical motion over a stretch (`scales` where given).
     """
@@ -123,7 +134,9 @@ def refine(
     noise = float(np.sqrt(np.mean(left[inside] ** 2))) if inside.any() else 0.0
     covariance = np.linalg.pinv(slope[inside].T @ slope[inside]) * noise**2
     values = {name: float(value) for name, value in zip(draft.free, place * unit, strict=True)}
-    errors = {name: float(e) for name, e in zip(draft.free, np.sqrt(np.maximum(np.diag(covariance), 0)) * unit, strict=True)}
+    errors = {
+        name: float(e) for name, e in zip(draft.free, np.sqrt(np.maximum(np.diag(covariance), 0)) * unit, strict=True)
+    }
     return replace(draft, program=draft.program.edited(values), stderr=errors)
 
 
@@ -137,7 +150,9 @@ def motion_scales(stretches: Stretches) -> Float[np.ndarray, " S"]:
 def normalised_errors(
     predicted: Float[np.ndarray, "N H S"], truths: Float[np.ndarray, "N H S"], starts: Float[np.ndarray, "N S"]
 ) -> Float[np.ndarray, " N"]:
-    """Per stretch, the root mean square over fields of the last step's error over the standard deviation of that field's H-step change."""
+    """Per stretch, the root mean square over fields of the last step's
+    error over the standard deviation of that field's H-step change.
+    """
     change = np.std(truths[:, -1] - starts, axis=0)
     live = change > 1e-12
     if not live.any():
@@ -146,6 +161,8 @@ def normalised_errors(
     return np.sqrt(np.mean(np.where(np.isfinite(off), off, WORST) ** 2, axis=-1))
 
 
-def _predicted(program: Program, constants: Mapping[str, object], starts: Float[Array, "N S"], actions: Float[Array, "N H A"]) -> Array:
+def _predicted(
+    program: Program, constants: Mapping[str, object], starts: Float[Array, "N S"], actions: Float[Array, "N H A"]
+) -> Array:
     dynamics = program.bind("jax", constants)
     return jax.vmap(lambda start, acted: rollout(dynamics, start, acted))(starts, actions)

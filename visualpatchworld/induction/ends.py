@@ -24,7 +24,9 @@ EXCEPTION = 4.0  # mispredicted steps for every one that goes as predicted, beyo
 
 @dataclass(frozen=True)
 class Threshold:
-    """`expression` above (or below) a number that lies somewhere in a bracket; it was crossed in so many of the events."""
+    """`expression` above (or below) a number that lies somewhere
+    in a bracket; it was crossed in so many of the events.
+    """
 
     expression: str  # over `state`, the state after the step
     above: bool
@@ -63,7 +65,9 @@ class Ends:
     def numbers(self) -> tuple[Number, ...]:
         """The thresholds as constants of a program, each with its bracket."""
         return tuple(
-            Number(f"END_{i + 1}", rule.value, doc=f"between {rule.bracket[0]:.7g} and {rule.bracket[1]:.7g}", free=False)
+            Number(
+                f"END_{i + 1}", rule.value, doc=f"between {rule.bracket[0]:.7g} and {rule.bracket[1]:.7g}", free=False
+            )
             for i, rule in enumerate(rule for first in self.thresholds for rule in first.all)
         )
 
@@ -87,10 +91,14 @@ def tests(thresholds: Sequence[Threshold], number: Callable[[Threshold], str]) -
     return " | ".join(parts) or "False"
 
 
-def find_ends(reading: Reading, steps: Transitions, happened: Bool[np.ndarray, " N"] | None = None, distances: Sequence[str] = ()) -> Ends:
-    """The fewest thresholds on the state after a step that tell the ends (or what else `happened`) from everything else.
+def find_ends(
+    reading: Reading, steps: Transitions, happened: Bool[np.ndarray, " N"] | None = None, distances: Sequence[str] = ()
+) -> Ends:
+    """The fewest thresholds on the state after a step that tell
+    the ends (or what else `happened`) from everything else.
 
-    `distances` are further expressions over the state that may be what a threshold is of, such as those that a reward names.
+    `distances` are further expressions over the state that may be what a threshold is of, such as those that a reward
+    names.
     """
     happened = steps.ended if happened is None else happened
     events = int(happened.sum())
@@ -116,7 +124,11 @@ def find_ends(reading: Reading, steps: Transitions, happened: Bool[np.ndarray, "
         both = _both(candidates, values, happened)
         if both is not None:
             return Ends((both,), events, 0)
-    return Ends(tuple(_owned(rules, [values[candidates.index(rule.expression)] for rule in rules], happened)), events, int(left.sum()))
+    return Ends(
+        tuple(_owned(rules, [values[candidates.index(rule.expression)] for rule in rules], happened)),
+        events,
+        int(left.sum()),
+    )
 
 
 def _beyond(rule: Threshold, value: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
@@ -124,8 +136,12 @@ def _beyond(rule: Threshold, value: Float[np.ndarray, " N"]) -> Bool[np.ndarray,
     return value > rule.bracket[0] if rule.above else value < rule.bracket[1]
 
 
-def _blurred(rule: Threshold, value: Float[np.ndarray, " N"], left: Bool[np.ndarray, " N"]) -> tuple[Threshold, Bool[np.ndarray, " N"]]:
-    """The rule with a bracket that takes in the few events just short of it, and those: an end may look at what is not quite the state."""
+def _blurred(
+    rule: Threshold, value: Float[np.ndarray, " N"], left: Bool[np.ndarray, " N"]
+) -> tuple[Threshold, Bool[np.ndarray, " N"]]:
+    """The rule with a bracket that takes in the few events just short
+    of it, and those: an end may look at what is not quite the state.
+    """
     low, high = rule.bracket
     band = BLUR * (float(np.std(value)) or 1.0)
     near = left & ((value > low - band) & (value <= low) if rule.above else (value < high + band) & (value >= high))
@@ -135,17 +151,27 @@ def _blurred(rule: Threshold, value: Float[np.ndarray, " N"], left: Bool[np.ndar
     return replace(rule, bracket=edges, events=rule.events + int(near.sum())), near
 
 
-def _owned(rules: Sequence[Threshold], values: Sequence[Float[np.ndarray, " N"]], happened: Bool[np.ndarray, " N"]) -> list[Threshold]:
-    """The rules with brackets that only events narrow which no other rule explains: such an event may lie short of the threshold."""
+def _owned(
+    rules: Sequence[Threshold], values: Sequence[Float[np.ndarray, " N"]], happened: Bool[np.ndarray, " N"]
+) -> list[Threshold]:
+    """The rules with brackets that only events narrow which no other
+    rule explains: such an event may lie short of the threshold.
+    """
     beyond = [_beyond(rule, value) & happened for rule, value in zip(rules, values, strict=True)]
     narrowed = []
     for i, (rule, value) in enumerate(zip(rules, values, strict=True)):
-        alone = beyond[i] & ~np.any([other for k, other in enumerate(beyond) if k != i], axis=0) if len(rules) > 1 else beyond[i]
+        alone = (
+            beyond[i] & ~np.any([other for k, other in enumerate(beyond) if k != i], axis=0)
+            if len(rules) > 1
+            else beyond[i]
+        )
         low, high = rule.bracket
         if not alone.any():
             narrowed.append(rule)
             continue
-        edges = (low, max(high, float(value[alone].min()))) if rule.above else (min(low, float(value[alone].max())), high)
+        edges = (
+            (low, max(high, float(value[alone].min()))) if rule.above else (min(low, float(value[alone].max())), high)
+        )
         narrowed.append(replace(rule, bracket=edges))
     return narrowed
 
@@ -155,11 +181,15 @@ def _after(expression: str) -> str:
 
 
 def _best_rule(
-    candidates: Sequence[str], values: Sequence[Float[np.ndarray, " N"]], wanted: Bool[np.ndarray, " N"], other: Bool[np.ndarray, " N"]
+    candidates: Sequence[str],
+    values: Sequence[Float[np.ndarray, " N"]],
+    wanted: Bool[np.ndarray, " N"],
+    other: Bool[np.ndarray, " N"],
 ) -> Threshold | None:
     """The threshold beyond which most of the wanted steps and none of the others lie; the first candidate among equals.
 
-    Steps come close to a threshold from both sides: of two that tell as much, one with a bracket a hundred times narrower is believed more.
+    Steps come close to a threshold from both sides: of two that tell as much, one with a bracket a hundred times
+    narrower is believed more.
     """
     best, best_merit = None, (0, 0)
     for expression, value in zip(candidates, values, strict=True):
@@ -178,8 +208,12 @@ def _best_rule(
     return best
 
 
-def _both(candidates: Sequence[str], values: Sequence[Float[np.ndarray, " N"]], happened: Bool[np.ndarray, " N"]) -> Threshold | None:
-    """Two thresholds that are both crossed in all events and in no other step; of several such pairs the one of the first candidates."""
+def _both(
+    candidates: Sequence[str], values: Sequence[Float[np.ndarray, " N"]], happened: Bool[np.ndarray, " N"]
+) -> Threshold | None:
+    """Two thresholds that are both crossed in all events and in no other
+    step; of several such pairs the one of the first candidates.
+    """
     if happened.sum() < FEW or happened.all():
         return None
     signed = np.array([side * value for value in values for side in (1, -1)])
@@ -204,7 +238,11 @@ def shortest_between(low: float, high: float) -> float:
     middle = (low + high) / 2
     for digits in range(1, 17):
         scale = 10.0 ** (digits - 1 - int(np.floor(np.log10(max(abs(low), abs(high), 1e-300)))))
-        steps = np.arange(np.ceil(low * scale - 1e-9), np.floor(high * scale + 1e-9) + 1) if (high - low) * scale < 1e4 else np.array([])
+        steps = (
+            np.arange(np.ceil(low * scale - 1e-9), np.floor(high * scale + 1e-9) + 1)
+            if (high - low) * scale < 1e4
+            else np.array([])
+        )
         inside = [step / scale for step in steps if low < step / scale < high]
         if inside:
             return float(min(inside, key=lambda value: abs(value - middle)))
@@ -222,7 +260,12 @@ class Inside:
     def numbers(self) -> tuple[Number, ...]:
         """The thresholds as constants of a program."""
         return tuple(
-            Number(f"INSIDE_{i + 1}", _inner(rule), doc="beyond it, steps were seen that these laws do not give", free=False)
+            Number(
+                f"INSIDE_{i + 1}",
+                _inner(rule),
+                doc="beyond it, steps were seen that these laws do not give",
+                free=False,
+            )
             for i, rule in enumerate(self.thresholds)
         )
 
@@ -235,14 +278,19 @@ class Inside:
 
 
 def find_inside(reading: Reading, steps: Transitions, mispredicted: Bool[np.ndarray, " N"]) -> Inside:
-    """The fewest thresholds on single fields beyond which nearly all steps, by where they begin or end, are mispredicted.
+    """The fewest thresholds on single fields beyond which nearly
+    all steps, by where they begin or end, are mispredicted.
 
     A few steps beyond may go as predicted: whatever comes back from there fast enough is not held up.
     """
     mispredicted, predicted = mispredicted & ~steps.ended, ~mispredicted & ~steps.ended
     angles = {c.name for c in reading.coordinates if c.angle}
-    fields = [f"state.{c}" for k in reading.coordinates for c in (k.name, k.velocity) if c is not None and c not in angles]
-    options = [(f"np.abs({field})", True) for field in fields] + [(field, above) for field in fields for above in (True, False)]
+    fields = [
+        f"state.{c}" for k in reading.coordinates for c in (k.name, k.velocity) if c is not None and c not in angles
+    ]
+    options = [(f"np.abs({field})", True) for field in fields] + [
+        (field, above) for field in fields for above in (True, False)
+    ]
     outer = [_outer(steps, expression, above) for expression, above in options]
     rules: list[Threshold] = []
     left = mispredicted.copy()
@@ -253,7 +301,11 @@ def find_inside(reading: Reading, steps: Transitions, mispredicted: Bool[np.ndar
         if gain < LEAST_STEPS:
             break
         expression, above = options[best]
-        rules.append(Threshold(expression, above, (low, high) if above else (-high, -low), int((left & (outer[best] > low)).sum())))
+        rules.append(
+            Threshold(
+                expression, above, (low, high) if above else (-high, -low), int((left & (outer[best] > low)).sum())
+            )
+        )
         left &= outer[best] <= low
     return Inside(tuple(rules))
 
@@ -265,11 +317,16 @@ def _inner(rule: Threshold) -> float:
 
 def _outer(steps: Transitions, expression: str, above: bool) -> Float[np.ndarray, " N"]:
     """How far out a step begins or ends, whichever is further."""
-    sides = [steps.value(text) * (1.0 if above else -1.0) for text in (expression, expression.replace("state.", "next_state."))]
+    sides = [
+        steps.value(text) * (1.0 if above else -1.0)
+        for text in (expression, expression.replace("state.", "next_state."))
+    ]
     return np.maximum(*sides)
 
 
-def _edge(outer: Float[np.ndarray, " N"], wanted: Bool[np.ndarray, " N"], other: Bool[np.ndarray, " N"]) -> tuple[float, float, float]:
+def _edge(
+    outer: Float[np.ndarray, " N"], wanted: Bool[np.ndarray, " N"], other: Bool[np.ndarray, " N"]
+) -> tuple[float, float, float]:
     """Where most of the wanted and few of the others lie beyond: how many more, and the values on either side of it."""
     order = np.argsort(-outer[wanted | other], kind="stable")
     value = outer[wanted | other][order]

@@ -1,4 +1,6 @@
-"""Event rows: steps at limits and contacts, found as those that no smooth law of all fields explains; set aside before any structure."""
+"""Event rows: steps at limits and contacts, found as those that no
+smooth law of all fields explains; set aside before any structure.
+"""
 
 from __future__ import annotations
 
@@ -58,18 +60,26 @@ def smooth_fit(target: Float[np.ndarray, " N"], rows: Rows, floor: float, seed: 
 
 
 def _by_choice(inputs: Float[np.ndarray, "N P"], actions: Float[np.ndarray, "N A"]) -> Float[np.ndarray, "N M"]:
-    """The inputs once more for each of a few whole numbers that an action may be: every choice may do something else to every field."""
+    """The inputs once more for each of a few whole numbers that an
+    action may be: every choice may do something else to every field.
+    """
     parts = [np.zeros((len(inputs), 0))]
     for column in actions.T:
         values = np.unique(column)
-        if 2 <= len(values) <= MOST_CHOICES and (values == np.round(values)).all() and len(values) * inputs.shape[1] < len(inputs) // 8:
+        if (
+            2 <= len(values) <= MOST_CHOICES
+            and (values == np.round(values)).all()
+            and len(values) * inputs.shape[1] < len(inputs) // 8
+        ):
             for value in values[1:]:
                 chosen = (column == value)[:, None].astype(float)
                 parts += [chosen, chosen * inputs]
     return np.concatenate(parts, axis=1)
 
 
-def _fit_free(target: Float[np.ndarray, " N"], design: Float[np.ndarray, "N P"], free: Bool[np.ndarray, " N"], floor: float) -> SmoothFit:
+def _fit_free(
+    target: Float[np.ndarray, " N"], design: Float[np.ndarray, "N P"], free: Bool[np.ndarray, " N"], floor: float
+) -> SmoothFit:
     """The robust regression over the rows that are free, or over all where too few are."""
     free = free if free.sum() > max(40, 0.2 * len(free)) else np.ones(len(free), bool)
     fit = robust_fit(design[free], target[free], floor=floor, ridge=1e-9, cut=CUT)
@@ -88,8 +98,8 @@ def usual_rows(target: Float[np.ndarray, " N"], rows: Rows, floor: float) -> Boo
 def observation_noise(target: Float[np.ndarray, " N"], rows: Rows, floor: float) -> float:
     """The part of a response that noise of observations makes, or 0 where there is no sign of such noise.
 
-    An error of one observation raises a change and lowers the next: noise shows in errors of neighbours that are opposite. What a law
-    misses does not do that.
+    An error of one observation raises a change and lowers the next: noise shows in errors of neighbours that are
+    opposite. What a law misses does not do that.
     """
     fit = smooth_fit(target, rows, floor)
     return noise_left(fit.left, rows, fit.kept, floor) / np.sqrt(fit.freedom)
@@ -108,15 +118,19 @@ def noise_left(left: Float[np.ndarray, " N"], rows: Rows, kept: Bool[np.ndarray,
 
 
 def at_edges(rows: Rows, of: Collection[str] | None = None) -> Bool[np.ndarray, " N"]:
-    """Steps that end at a value of a field (of one of these, where they are named) that is met again and again: a wall or a clip."""
+    """Steps that end at a value of a field (of one of these, where
+    they are named) that is met again and again: a wall or a clip.
+    """
     found = np.zeros(len(rows.before), bool)
-    # What stays at such a value is held there, unless it is at rest in all fields; and also then, if it rests whatever is done.
+    # What stays at such a value is held there, unless it is at rest in all fields; and also then, if it rests whatever
+    # is done.
     still = (rows.after == rows.before).all(axis=1)
     if still.any() and rows.actions.shape[1] and np.ptp(rows.actions[still], axis=0).any():
         still = np.zeros(len(still), bool)
     moving = _moving(rows)
     if in_cells(rows):
-        # Whoever runs into a wall of a grid stays where he is; other steps tell what an action does, if it ever does anything.
+        # Whoever runs into a wall of a grid stays where he is; other steps tell what an action does, if it ever does
+        # anything.
         stayed = (rows.after == rows.before).all(axis=1)
         _, choice = np.unique(rows.actions, axis=0, return_inverse=True)
         moves = np.bincount(choice.ravel(), weights=~stayed) > 0
@@ -127,7 +141,8 @@ def at_edges(rows: Rows, of: Collection[str] | None = None) -> Bool[np.ndarray, 
         found |= often & ((after != before) | ~still)
         came = often & (after == 0) & (before != 0)
         if _anywhere(rows, came, [other for other in moving if other != column]):
-            # What comes to a stand again and again is held there: only steps that go on moving the same way tell the forces.
+            # What comes to a stand again and again is held there: only steps that go on moving the same way tell the
+            # forces.
             found |= np.sign(before) * np.sign(after) <= 0
     return found
 
@@ -143,14 +158,18 @@ def in_cells(rows: Rows) -> bool:
 
 
 def _met_again(after: Float[np.ndarray, " N"], before: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
-    """Rows with a value that was come to more than once; what comes to rest anywhere and stays there for a while is at no wall."""
+    """Rows with a value that was come to more than once; what comes
+    to rest anywhere and stays there for a while is at no wall.
+    """
     _, place = np.unique(_grid(after), return_inverse=True)
     arrivals = np.bincount(place, weights=after != before)
     return (arrivals >= 2)[place]
 
 
 def at_blurred_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
-    """Steps that end at a wall or a clip that is seen with noise; where nothing is noisy, such values are only near each other."""
+    """Steps that end at a wall or a clip that is seen with noise;
+    where nothing is noisy, such values are only near each other.
+    """
     found = np.zeros(len(rows.before), bool)
     for column in _moving(rows):
         found |= piled(rows.after[:, column])
@@ -158,7 +177,9 @@ def at_blurred_edges(rows: Rows) -> Bool[np.ndarray, " N"]:
 
 
 def _moving(rows: Rows) -> list[int]:
-    """The columns that change within an episode and are no remembered actions: what it keeps, such as a goal, is at no edge."""
+    """The columns that change within an episode and are no remembered
+    actions: what it keeps, such as a goal, is at no edge.
+    """
     changes = np.abs(rows.after - rows.before).max(axis=0, initial=0.0)
     changing = np.flatnonzero(changes > 1e-9 * np.ptp(rows.after, axis=0))
     return [int(k) for k in changing if not remembered_action(rows.names[k])]

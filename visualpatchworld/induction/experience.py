@@ -60,7 +60,10 @@ def experience(reading: Reading, trajectories: Sequence[Trajectory], memory: Del
         test = [states[i] for i in held], [actions[i] for i in held]
     else:
         marks = [len(a) * 3 // 4 for a in actions]
-        train = [s[: m + 1] for s, m in zip(states, marks, strict=True)], [a[:m] for a, m in zip(actions, marks, strict=True)]
+        train = (
+            [s[: m + 1] for s, m in zip(states, marks, strict=True)],
+            [a[:m] for a, m in zip(actions, marks, strict=True)],
+        )
         test = [s[m:] for s, m in zip(states, marks, strict=True)], [a[m:] for a, m in zip(actions, marks, strict=True)]
     column = roundings(trajectories)
     noise = [float(np.linalg.norm(column[list(c.columns)])) for c in reading.coordinates]
@@ -97,7 +100,9 @@ def with_noise(reading: Reading, data: Experience, wanted: Sequence[Response], p
         level[k] = max(level[k], response.noisy * rows * reading.dt / np.sqrt(2))
     for c in reading.coordinates:
         if c.velocity is not None:
-            level[data.names.index(c.name)] = max(level[data.names.index(c.name)], _place_noise(reading, c, data.rows, level))
+            level[data.names.index(c.name)] = max(
+                level[data.names.index(c.name)], _place_noise(reading, c, data.rows, level)
+            )
     return replace(data, noise=level, noisy=True)
 
 

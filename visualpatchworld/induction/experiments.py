@@ -1,4 +1,6 @@
-"""Experiments: the second part of the budget goes where random actions never come, and what disagrees there is searched for anew."""
+"""Experiments: the second part of the budget goes where random
+actions never come, and what disagrees there is searched for anew.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.ends import Ends, Inside, find_ends, find_inside, tests
 from visualpatchworld.induction.experience import experience
 from visualpatchworld.induction.march import march
-from visualpatchworld.induction.probe import FEW_VALUES, MOST_STEPS, Extremes, Probe, acting, extreme_actions, find_places, pumping_policies
+from visualpatchworld.induction.probe import (
+    FEW_VALUES,
+    MOST_STEPS,
+    Extremes,
+    Probe,
+    acting,
+    extreme_actions,
+    find_places,
+    pumping_policies,
+)
 from visualpatchworld.induction.reward import Reward, find_reward, holds
 from visualpatchworld.induction.reward_places import named_distances
 from visualpatchworld.induction.rivals import with_limits
@@ -50,7 +61,9 @@ Write = Callable[["Known"], Program]
 
 @dataclass(frozen=True)
 class Known:
-    """What was found so far, and all that was seen: episodes to learn from, episodes kept aside, and single steps looked at."""
+    """What was found so far, and all that was seen: episodes to
+    learn from, episodes kept aside, and single steps looked at.
+    """
 
     found: Found
     reward: Reward
@@ -86,7 +99,11 @@ class Experiments:
     @property
     def room(self) -> int:
         """Steps that an episode may still take; none once time is up."""
-        return 0 if self.clock.over else min(self.budget - self.world.env_steps, MOST_STEPS, self.world.time_limit or MOST_STEPS)
+        return (
+            0
+            if self.clock.over
+            else min(self.budget - self.world.env_steps, MOST_STEPS, self.world.time_limit or MOST_STEPS)
+        )
 
     def run(self, known: Known, visited: Sequence[np.ndarray]) -> Known:
         """All experiments in turn; each begins with what the one before it taught."""
@@ -96,7 +113,12 @@ class Experiments:
         fresh, fresh_aside = hold_out(list(self._explored(known)))
         known = self._learned(known, fresh, fresh_aside)
         for number in range(REHEARSALS):
-            if known.reward.kind == "none" or _wide_guess(known.found) or self.room < FEWEST or self.clock.left < SECONDS_TO_REHEARSE:
+            if (
+                known.reward.kind == "none"
+                or _wide_guess(known.found)
+                or self.room < FEWEST
+                or self.clock.left < SECONDS_TO_REHEARSE
+            ):
                 break
             self.progress("rehearsing the plan")
             program = self.write(known)
@@ -149,7 +171,9 @@ class Experiments:
             yield record(world, world.reset(self.seed), replay(actions), self.room)
 
     def _steered(self, known: Known, until: int) -> Iterator[Trajectory]:
-        """Episodes that a planner steers as far out as it can in every coordinate, both ways, without coming to an end that is known."""
+        """Episodes that a planner steers as far out as it can in every
+        coordinate, both ways, without coming to an end that is known.
+        """
         steps, text = known.steps, self.write(replace(known, reward=NO_REWARD)).text
         for c in known.found.reading.coordinates:
             for side in () if c.angle else (1, -1):
@@ -158,10 +182,14 @@ class Experiments:
                 reach = float(np.abs(steps.before[:, steps.names.index(c.name)]).max()) or 1.0
                 aim = replace(NO_REWARD, expression=f"1.0 + {side * STEER / reach!r} * next_state.{c.name}")
                 program = Program(f"{text}\n\n{aim.function()}\n")
-                yield rehearse(self.world, program, REHEARSER, self.seed + (side > 0), self.room, lambda: self.clock.over)
+                yield rehearse(
+                    self.world, program, REHEARSER, self.seed + (side > 0), self.room, lambda: self.clock.over
+                )
 
     def _learned(self, known: Known, fresh: Sequence[Trajectory], aside: Sequence[Trajectory] = ()) -> Known:
-        """What is known after more was seen: limits anew where steps were mispredicted, another law where limits do not do, and rules."""
+        """What is known after more was seen: limits anew where steps were
+        mispredicted, another law where limits do not do, and rules.
+        """
         known = replace(known, data=(*known.data, *fresh), aside=(*known.aside, *aside))
         found = self._searched(known)
         return with_rules(replace(known, found=found), self.world, self.clock)
@@ -174,7 +202,9 @@ class Experiments:
         best = found.evidence[0]
         data = experience(best.reading, [t for t in known.data if len(t) >= 2], found.memory)
         looks = [t for t in known.looks if len(t)]
-        again = with_limits(best, data, _rows(found, looks) if looks and not found.memory.steps else None, self.clock.part(LIMITS_SHARE))
+        again = with_limits(
+            best, data, _rows(found, looks) if looks and not found.memory.steps else None, self.clock.part(LIMITS_SHARE)
+        )
         evidence = (again, *found.evidence[1:])
         verdict, why = judge(evidence)
         option = replace(found, draft=again.draft, evidence=evidence, verdict=verdict, why=why)
@@ -206,7 +236,11 @@ def with_rules(known: Known, world: World, clock: Clock) -> Known:
     )
     ends = find_ends(known.found.reading, steps, distances=named_distances(reward.expression))
     alone = replace(known, data=(*known.data, *known.aside))
-    inside = find_inside(known.found.reading, steps, mispredicted(known.found, _seen(alone))) if _lawful(known.found) else Inside()
+    inside = (
+        find_inside(known.found.reading, steps, mispredicted(known.found, _seen(alone)))
+        if _lawful(known.found)
+        else Inside()
+    )
     return replace(known, reward=reward, ends=ends, inside=inside)
 
 
@@ -214,8 +248,14 @@ def went_as_predicted(known: Known, played: Trajectory) -> bool:
     """Whether an episode went, paid and ended as the program says."""
     alone = replace(known, data=(played,), aside=(), looks=())
     steps = alone.steps
-    crossed = steps.value(tests(known.ends.thresholds, lambda rule: repr(rule.value)).replace("state.", "next_state.")).astype(bool)
-    return not mispredicted(known.found, _seen(alone)).any() and holds(known.reward, steps) and bool((crossed == steps.ended).all())
+    crossed = steps.value(
+        tests(known.ends.thresholds, lambda rule: repr(rule.value)).replace("state.", "next_state.")
+    ).astype(bool)
+    return (
+        not mispredicted(known.found, _seen(alone)).any()
+        and holds(known.reward, steps)
+        and bool((crossed == steps.ended).all())
+    )
 
 
 def mispredicted(found: Found, seen: Sequence[Trajectory]) -> Bool[np.ndarray, " N"]:
@@ -248,7 +288,9 @@ def _paid_otherwise(steps: Transitions) -> Bool[np.ndarray, " N"] | None:
 
 
 def hold_out(trajectories: Sequence[Trajectory]) -> tuple[list[Trajectory], list[Trajectory]]:
-    """Whole episodes to learn from and whole episodes kept aside; the end of the longest one where there are too few."""
+    """Whole episodes to learn from and whole episodes kept
+    aside; the end of the longest one where there are too few.
+    """
     if len(trajectories) >= EVERY:
         aside = [trajectory for i, trajectory in enumerate(trajectories) if i % EVERY == EVERY - 1]
         return [trajectory for i, trajectory in enumerate(trajectories) if i % EVERY != EVERY - 1], aside

@@ -1,4 +1,6 @@
-"""Reading the fields: what every column of the observation is, from observations and actions alone, the most certain first."""
+"""Reading the fields: what every column of the observation is,
+from observations and actions alone, the most certain first.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def read_fields(
     dt: float | None = None,
     corrections: Mapping[str, str] | None = None,
 ) -> Reading:
-    """The reading of a world's observations; `corrections` are roles by field, such as `{"theta": "angle", "w": "velocity:theta"}`."""
+    """The reading of a world's observations; `corrections` are roles
+    by field, such as `{"theta": "angle", "w": "velocity:theta"}`.
+    """
     width = trajectories[0].observations.shape[1]
     named = bool(names) and len(names or ()) == width
     labels = list(names) if named and names else [f"x{i}" for i in range(width)]
@@ -63,7 +67,10 @@ def read_fields(
     derived = copies(seen, noise, [i for i in live if i not in circular], note, given, labels)
     straight = [i for i in live if i not in roles and i not in circular]
 
-    series = [*(on_circle(trajectories, circle) for circle in round_ones), *(plain(trajectories, i, given) for i in straight)]
+    series = [
+        *(on_circle(trajectories, circle) for circle in round_ones),
+        *(plain(trajectories, i, given) for i in straight),
+    ]
     observed = Observed(trajectories, straight, noise, given)
     pairs = velocity_pairs(observed, series, dt)
     for n, pair in enumerate(pairs):
@@ -76,14 +83,21 @@ def read_fields(
     if pairs:
         worst = max(pair.left for pair in pairs)
         given_dt = " (given)" if dt else ""
-        found = f"dt = {step:.6g}{given_dt}, weight of the old velocity {weight:.3f}: {integrator}; rest {worst:.1g} of the motion"
+        found = (
+            f"dt = {step:.6g}{given_dt}, weight of the old velocity {weight:.3f}: {integrator}; rest "
+            f"{worst:.1g} of the motion"
+        )
 
     pairs, bases, series = relative_pairs(observed, series, pairs, step)
     maker = Names(labels, named)
     coordinates = _paired(series, pairs, bases, step, labels, maker, note, found)
     used = {pair.coordinate for pair in pairs}
     speeds = {pair.column for pair in pairs}
-    unpaired = [one for k, one in enumerate(series) if k not in used and not (len(one.columns) == 1 and one.columns[0] in speeds)]
+    unpaired = [
+        one
+        for k, one in enumerate(series)
+        if k not in used and not (len(one.columns) == 1 and one.columns[0] in speeds)
+    ]
     placed = place_unpaired(trajectories, unpaired, coordinates, parameters, noise, step, given, note, maker)
     derived += placed.derived
     for column in parameters:
@@ -93,7 +107,11 @@ def read_fields(
         derived = [replace(one, expression=re.sub(rf"\bparameter_{column}\b", name, one.expression)) for one in derived]
     ordered = sorted(placed.coordinates, key=lambda c: (_depth(c, placed.coordinates), c.columns))
     fields = tuple(roles[column] for column in range(width))
-    still = {c: float(f"{np.mean(seen[:, c]):.6g}") for c in range(width) if roles[c].role in ("constant", "noise") and c not in parameters}
+    still = {
+        c: float(f"{np.mean(seen[:, c]):.6g}")
+        for c in range(width)
+        if roles[c].role in ("constant", "noise") and c not in parameters
+    }
     return Reading(fields, tuple(ordered), (*kept, *placed.parameters), tuple(derived), step, integrator, still, weight)
 
 
@@ -111,14 +129,18 @@ def _paired(
     coordinates: list[Coordinate] = []
     called: dict[int, str] = {}
     order = {pair.coordinate: n for n, pair in enumerate(pairs)}
-    for pair in sorted(pairs, key=lambda pair: (order[pair.coordinate] if pair.coordinate in bases else -1, pair.coordinate)):
+    for pair in sorted(
+        pairs, key=lambda pair: (order[pair.coordinate] if pair.coordinate in bases else -1, pair.coordinate)
+    ):
         one = series[pair.coordinate]
         scale = 1.0 if abs(pair.slope / step - 1) < 0.02 else pair.slope / step
         name = maker.coordinate(one.columns, one.angle)
         speed = maker.velocity(pair.column, name)
         base = called[bases[pair.coordinate]] if pair.coordinate in bases else None
         shown = f"shows {name} on top of {base}; " if base else ""
-        coordinates.append(Coordinate(name, one.columns, one.angle, speed, pair.column, one.wraps, one.turn_from, base, scale))
+        coordinates.append(
+            Coordinate(name, one.columns, one.angle, speed, pair.column, one.wraps, one.turn_from, base, scale)
+        )
         called[pair.coordinate] = name
         note_coordinate(note, one, name, f"{shown}moves by the field '{labels[pair.column]}'; {found}")
         units = "" if scale == 1.0 else f", in units of {scale:.6g}"
@@ -157,7 +179,11 @@ def _parsed(corrections: Mapping[str, str], labels: Sequence[str]) -> dict[int, 
 
 
 def _find_constants(
-    trajectories: Sequence[Trajectory], seen: Float[np.ndarray, "N O"], noise: Float[np.ndarray, " O"], note: Note, given: GivenRoles
+    trajectories: Sequence[Trajectory],
+    seen: Float[np.ndarray, "N O"],
+    noise: Float[np.ndarray, " O"],
+    note: Note,
+    given: GivenRoles,
 ) -> list[int]:
     """Columns that never change get their role; those that change between episodes alone are returned."""
     parameters = []
@@ -169,14 +195,23 @@ def _find_constants(
         if np.ptp(seen[:, column]) <= slack:
             apart = float(np.ptp(seen[:, column]))
             same = f"is {seen[0, column]:.6g} in all {len(seen)} rows"
-            note(column, "constant", None, same if not apart else f"{same} but for {apart:.1g}, too little to tell from rounding")
+            note(
+                column,
+                "constant",
+                None,
+                same if not apart else f"{same} but for {apart:.1g}, too little to tell from rounding",
+            )
         elif len(trajectories) > 1 and all(np.ptp(t.observations[:, column]) <= slack for t in trajectories):
             parameters.append(column)
     return parameters
 
 
 def as_it_is(reading: Reading) -> Reading:
-    """The reading with every column a coordinate of first order, for worlds in which no field could be seen to evolve."""
+    """The reading with every column a coordinate of first order,
+    for worlds in which no field could be seen to evolve.
+    """
     maker = Names([f.name for f in reading.fields], True)
     every = tuple(Coordinate(maker.plain(column), (column,)) for column in range(len(reading.fields)))
-    return replace(reading, coordinates=every, parameters=(), derived=(), dt=1.0, integrator="none", constants={}, weight=None)
+    return replace(
+        reading, coordinates=every, parameters=(), derived=(), dt=1.0, integrator="none", constants={}, weight=None
+    )

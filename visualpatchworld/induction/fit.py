@@ -1,4 +1,6 @@
-"""Level 2: the constants of a sketch from multi-step rollout error, by least squares with gradients through the program."""
+"""Level 2: the constants of a sketch from multi-step rollout
+error, by least squares with gradients through the program.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +42,17 @@ FEW_WINDOWS = 24  # enough to find the right valley
 
 @dataclass(frozen=True)
 class Fit:
-    """Fitted constants with their standard errors (None where the data do not determine a constant) and the errors reached."""
+    """Fitted constants with their standard errors (None where the
+    data do not determine a constant) and the errors reached.
+    """
 
     values: Values
     errors: Mapping[str, float | None]
     validation_cost: float  # root mean square rollout error, in units of the typical motion
     trial_costs: tuple[float, ...]  # of the other trials that reached the last stage
     not_finite: int
-    predicted: Float[np.ndarray, "N H S"] | None = field(default=None, repr=False, compare=False)  # validation windows, if judged by these
+    # Validation windows, if judged by these.
+    predicted: Float[np.ndarray, "N H S"] | None = field(default=None, repr=False, compare=False)
 
     @property
     def undetermined(self) -> tuple[str, ...]:
@@ -69,12 +74,13 @@ def fit(
     misses: Callable[[Float[np.ndarray, "N H S"]], int] | None = None,
     noisy: bool = False,
 ) -> Fit:
-    """The constants whose rollouts stay closest to the training windows; among the last trials the best on validation windows.
+    """The constants whose rollouts stay closest to the training
+    windows; among the last trials the best on validation windows.
 
-    A warm start is what another fit found for some constants: a start to try beside the draws from the priors. Where a form is judged by
-    more than closeness, `misses` counts what is wrong with the states that it predicts for the validation windows, and the last trials
-    are ranked by that first. Where states were read with errors (`noisy`), fields that turn out to be read well come to count more than
-    those that are not.
+    A warm start is what another fit found for some constants: a start to try beside the draws from the priors. Where a
+    form is judged by more than closeness, `misses` counts what is wrong with the states that it predicts for the
+    validation windows, and the last trials are ranked by that first. Where states were read with errors (`noisy`),
+    fields that turn out to be read well come to count more than those that are not.
     """
     with jax.enable_x64(True):
         model = Model(program, constants, state_space, exact=search.exact)
@@ -133,10 +139,19 @@ def _best(trials: Sequence[Trial], count: int) -> list[Trial]:
     return kept
 
 
-def _draw(model: Model, loss: Loss, search: FitStages, warm_starts: Sequence[Values], rng: np.random.Generator) -> list[Trial]:
-    """The best draws from the priors for every set of options, and around every warm start that knows one of the constants."""
+def _draw(
+    model: Model, loss: Loss, search: FitStages, warm_starts: Sequence[Values], rng: np.random.Generator
+) -> list[Trial]:
+    """The best draws from the priors for every set of options, and
+    around every warm start that knows one of the constants.
+    """
     warm_starts = [warm_start for warm_start in warm_starts if set(warm_start) & {*model.free, *model.choices}]
-    warm = [(warm_start, options) for warm_start in warm_starts for options in model.option_sets if model.agrees(options, warm_start)]
+    warm = [
+        (warm_start, options)
+        for warm_start in warm_starts
+        for options in model.option_sets
+        if model.agrees(options, warm_start)
+    ]
     cold = [({}, options) for options in model.option_sets if search.draw_every_option or not warm_starts]
     cold += [({}, options) for _, options in warm if ({}, options) not in cold]
     draws_cold = search.draws_beside if warm_starts else search.draws
@@ -153,7 +168,8 @@ def _draw(model: Model, loss: Loss, search: FitStages, warm_starts: Sequence[Val
 
 
 def _refine(model: Model, loss: Loss, trial: Trial, stage: Stage) -> Trial:
-    """Descend in the smooth constants; where there are thresholds, scan each and descend again, since each shifts the other.
+    """Descend in the smooth constants; where there are thresholds,
+    scan each and descend again, since each shifts the other.
 
     A stage of one round only sorts out the worst trials; it leaves thresholds where they are.
     """
@@ -166,7 +182,9 @@ def _refine(model: Model, loss: Loss, trial: Trial, stage: Stage) -> Trial:
 
 
 def descend(model: Model, loss: Loss, trial: Trial, stage: Stage) -> Trial:
-    """Trust-region least squares (scipy) inside the unit box; each round takes for outliers what lies beyond most residuals."""
+    """Trust-region least squares (scipy) inside the unit box; each
+    round takes for outliers what lies beyond most residuals.
+    """
 
     def at(part: np.ndarray) -> Trial:
         place = trial.place.copy()
@@ -235,18 +253,24 @@ def _finish(model: Model, loss: Loss, judge: Loss, ranked: list[Trial]) -> Fit:
 
 
 def _standard_errors(model: Model, loss: Loss, trial: Trial, values: Mapping[str, Any]) -> dict[str, float | None]:
-    """From the Jacobian at the solution, for a threshold from how far it could move unnoticed; None where an error of a tenth of the
-    prior's range would not show in the data."""
+    """From the Jacobian at the solution, for a threshold from how far it could move unnoticed; None where an error of a
+    tenth of the prior's range would not show in the data.
+    """
     residuals, jacobian = loss.residuals(trial), loss.jacobian(trial)[:, model.smooth]
     inside = np.abs(residuals) <= 3 * softness(residuals)
     spread = max(root_mean_square(residuals[inside]), 1e-9)
     information = jacobian[inside].T @ jacobian[inside]
-    # The unit matrix stands for the prior's own range: a direction the data say nothing about keeps the error of the prior.
+    # The unit matrix stands for the prior's own range: a direction the data say nothing about keeps the error of the
+    # prior.
     covariance = np.linalg.inv(information / spread**2 + np.eye(len(model.smooth)))
     place_errors = dict(zip(model.smooth.tolist(), np.sqrt(np.diag(covariance)), strict=True))
     place_errors |= {i: _half_plateau(loss, trial, i) for i in model.steps.tolist()}
     errors: dict[str, float | None] = {}
     for i, (name, constant) in enumerate(model.free.items()):
-        range_here = float(values[name]) * np.log(constant.high / constant.low) if constant.kind == "log" else constant.high - constant.low
+        range_here = (
+            float(values[name]) * np.log(constant.high / constant.low)
+            if constant.kind == "log"
+            else constant.high - constant.low
+        )
         errors[name] = None if place_errors[i] > 0.1 else float(abs(place_errors[i] * range_here))
     return errors

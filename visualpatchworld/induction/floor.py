@@ -1,4 +1,6 @@
-"""The floor of an empirical program: a field whose law predicts no better than standing still or going on evenly gets that instead."""
+"""The floor of an empirical program: a field whose law predicts no
+better than standing still or going on evenly gets that instead.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ class Plain:
 
 @np.errstate(all="ignore")  # laws that run away are what this is about
 def floored(found: Found, data: Sequence[Trajectory]) -> Found:
-    """What was found; where nothing explains it, with plain motion for every field that its law predicts worse, and the verdict says so.
+    """What was found; where nothing explains it, with plain motion for
+    every field that its law predicts worse, and the verdict says so.
 
     Fields are compared over windows of the held-out episodes among `data`.
     """
@@ -60,17 +63,25 @@ def floored(found: Found, data: Sequence[Trajectory]) -> Found:
     even = [c.velocity for c in best.reading.coordinates if c.velocity in plain.even and c.name not in plain.still]
     said = [f"{', '.join(still)} {'stands' if len(still) == 1 else 'stand'} still"] if still else []
     said += [f"{', '.join(map(str, even))} {'stays' if len(even) == 1 else 'stay'} the same"] if even else []
-    why = f"{found.why.rstrip('.')}; plain motion predicts better: in the program {' and '.join(said)}, which leaves {_left(again):.1g}."
+    why = (
+        f"{found.why.rstrip('.')}; plain motion predicts better: in the program {' and '.join(said)}, "
+        f"which leaves {_left(again):.1g}."
+    )
     return replace(found, draft=again.draft, evidence=(again, *found.evidence[1:]), why=why)
 
 
 def _within_range(rival: Rival, data: Sequence[Trajectory]) -> Rival:
-    """The rival with every field that a sum of terms moves kept near the range that it was seen in: beyond it nothing is known."""
+    """The rival with every field that a sum of terms moves kept near
+    the range that it was seen in: beyond it nothing is known.
+    """
     states = np.concatenate([rival.reading.states(t) for t in data])
     low, high = states.min(axis=0), states.max(axis=0)
     margin = BEYOND * (high - low)
     moved = {of for of, _ in rival.rates.changes}
-    limits, taken = [], {number.name for number in (*rival.rates.numbers, *(n for limit in rival.limits for n in limit.numbers))}
+    limits, taken = (
+        [],
+        {number.name for number in (*rival.rates.numbers, *(n for limit in rival.limits for n in limit.numbers))},
+    )
     for c in rival.reading.coordinates:
         for name in (c.velocity, c.name):
             k = rival.reading.state_names.index(name) if name is not None else -1
@@ -78,7 +89,10 @@ def _within_range(rival: Rival, data: Sequence[Trajectory]) -> Rival:
             if name is None or (c.velocity or c.name) not in moved or (c.angle and name == c.name) or taken & set(ends):
                 continue
             edges = float(f"{low[k] - margin[k]:.4g}"), float(f"{high[k] + margin[k]:.4g}")
-            numbers = tuple(Number(end, edge, doc=f"{name} was not seen beyond", free=False) for end, edge in zip(ends, edges, strict=True))
+            numbers = tuple(
+                Number(end, edge, doc=f"{name} was not seen beyond", free=False)
+                for end, edge in zip(ends, edges, strict=True)
+            )
             phase = "velocity" if name == c.velocity or c.velocity is None else "coordinate"
             limits.append(Limit(phase, (f"{name} = np.clip({name}, {ends[0]}, {ends[1]})",), numbers, RANGE, (name,)))
     kept = (*rival.limits, *limits)
@@ -90,11 +104,17 @@ def _left(rival: Rival) -> float:
     data, width = rival.experience, len(rival.reading.state_names)
     far = cut(data.held_states, data.held_actions, data.horizon)
     given = predicted(rival.draft.program, far)[..., :width]
-    return float(np.median(normalised_errors(given, far.truths[..., :width], far.starts[:, :width]))) if len(far.starts) else np.nan
+    return (
+        float(np.median(normalised_errors(given, far.truths[..., :width], far.starts[:, :width])))
+        if len(far.starts)
+        else np.nan
+    )
 
 
 def _plain(best: Rival, data: Sequence[Trajectory]) -> Plain:
-    """The fields whose law is worse than plain motion, one found after another: what one field does may drive another one away."""
+    """The fields whose law is worse than plain motion, one found
+    after another: what one field does may drive another one away.
+    """
     plain, reading = Plain(), best.reading
     seen = experience(reading, [t for t in data if len(t) >= 2], best.experience.memory)
     windows = [cut(seen.held_states, seen.held_actions, h) for h in HORIZONS if h <= seen.horizon]
@@ -106,7 +126,9 @@ def _plain(best: Rival, data: Sequence[Trajectory]) -> Plain:
     sizes = np.maximum(np.std(np.concatenate(seen.held_states)[:, :width], axis=0), 1e-12)
 
     def errors(draft: Draft) -> Float[np.ndarray, "W S"]:
-        return np.stack([_off(predicted(draft.program, w)[:, -1, :width], w.truths[:, -1, :width], sizes) for w in windows])
+        return np.stack(
+            [_off(predicted(draft.program, w)[:, -1, :width], w.truths[:, -1, :width], sizes) for w in windows]
+        )
 
     still = np.stack([_off(w.starts[:, :width], w.truths[:, -1, :width], sizes) for w in windows])
     drifted = []
@@ -125,7 +147,11 @@ def _plain(best: Rival, data: Sequence[Trajectory]) -> Plain:
             ratio = _ratio(law[:, k], even[:, k] if moves_evenly else still[:, k])
             own = names.index(c.velocity) if c.velocity is not None else k
             speed = _ratio(law[:, own], still[:, own])
-            if c.velocity is not None and c.velocity not in plain.even and (speed > SLACK or (moves_evenly and ratio > SLACK)):
+            if (
+                c.velocity is not None
+                and c.velocity not in plain.even
+                and (speed > SLACK or (moves_evenly and ratio > SLACK))
+            ):
                 worse.append((law[0, own] / (still[0, own] + 1e-300), max(speed, ratio), plain.with_even(c.velocity)))
             elif c.name not in plain.still and ratio > SLACK and not moves_evenly:
                 worse.append((law[0, k] / (still[0, k] + 1e-300), ratio, plain.with_still(c.name)))
@@ -136,7 +162,9 @@ def _plain(best: Rival, data: Sequence[Trajectory]) -> Plain:
     return plain
 
 
-def _off(given: Float[np.ndarray, "N S"], truth: Float[np.ndarray, "N S"], sizes: Float[np.ndarray, " S"]) -> Float[np.ndarray, " S"]:
+def _off(
+    given: Float[np.ndarray, "N S"], truth: Float[np.ndarray, "N S"], sizes: Float[np.ndarray, " S"]
+) -> Float[np.ndarray, " S"]:
     """The mean error of every field, in units of its spread."""
     off = np.abs(given - truth) / sizes
     return np.mean(np.minimum(np.where(np.isfinite(off), off, FAR_OFF), FAR_OFF), axis=0)
@@ -162,12 +190,20 @@ def _with_plain(best: Rival, plain: Plain) -> Rival:
     for name in velocities.values():
         if name in plain.still and any(of == v for of, _ in changes for v, c in velocities.items() if c == name):
             held.append(Limit("coordinate", (f"{name} = state.{name}",), law=STILL, of=(name,)))
-    limits = tuple(limit for limit in best.limits if not gone & set(limit.of) and not any(_names(line) & gone for line in limit.lines))
+    limits = tuple(
+        limit
+        for limit in best.limits
+        if not gone & set(limit.of) and not any(_names(line) & gone for line in limit.lines)
+    )
     text = " ".join((*(change for _, change in changes), *rates.lines, *rates.solution))
     numbers = tuple(n for n in rates.numbers if re.search(rf"\b{n.name}\b", text))
     rates = replace(rates, changes=tuple(changes), numbers=numbers)
     rates = relabelled(rates) if best.source == "sums" else rates
-    moved = [(STILL, (name,)) for name in best.reading.state_names if name in plain.still and name not in {limit.of[0] for limit in held}]
+    moved = [
+        (STILL, (name,))
+        for name in best.reading.state_names
+        if name in plain.still and name not in {limit.of[0] for limit in held}
+    ]
     moved += [(EVEN, (v,)) for v, name in velocities.items() if v in plain.even and name not in plain.still]
     rates = replace(rates, laws=(*rates.laws, *moved))
     return _assembled(replace(best, rates=rates, limits=(*limits, *held)))
@@ -175,10 +211,16 @@ def _with_plain(best: Rival, plain: Plain) -> Rival:
 
 def _assembled(rival: Rival) -> Rival:
     """The rival with the program of its rates and limits; ranges that it was seen in are no laws."""
-    draft = assemble(rival.reading, rival.rates, integrator=rival.integrator, substeps=rival.substeps, limits=rival.limits)
+    draft = assemble(
+        rival.reading, rival.rates, integrator=rival.integrator, substeps=rival.substeps, limits=rival.limits
+    )
     stderr = {name: e for name, e in rival.draft.stderr.items() if name in draft.free}
     laws = tuple(entry for entry in draft.laws if entry[0] != RANGE)
-    return replace(rival, draft=replace(draft, stderr=stderr, empirical=rival.draft.empirical, laws=laws), constants=len(draft.free))
+    return replace(
+        rival,
+        draft=replace(draft, stderr=stderr, empirical=rival.draft.empirical, laws=laws),
+        constants=len(draft.free),
+    )
 
 
 def _names(line: str) -> set[str]:

@@ -1,4 +1,6 @@
-"""The method on one page for a scene: experiments choose the form, rollouts fit its constants, and the program is written down."""
+"""The method on one page for a scene: experiments choose the form,
+rollouts fit its constants, and the program is written down.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,10 @@ class Induction:
     seconds: float
 
     def __repr__(self) -> str:
-        return f"<Induction of {self.sketch.name}: {len(self.fit.values)} constants in {self.seconds:.0f} s; print it for what it found>"
+        return (
+            f"<Induction of {self.sketch.name}: {len(self.fit.values)} constants in {self.seconds:.0f} s; "
+            "print it for what it found>"
+        )
 
     def __str__(self) -> str:
         """The form, its constants with their standard errors, and the errors on validation episodes, a line each."""
@@ -66,7 +71,13 @@ class Induction:
         lines = [self.sketch.title]
         for name, value in self.fit.values.items():
             error = self.fit.errors.get(name)
-            spread = "not determined by the data" if name in self.fit.undetermined else "" if error is None else f"+- {error:.1g}"
+            spread = (
+                "not determined by the data"
+                if name in self.fit.undetermined
+                else ""
+                if error is None
+                else f"+- {error:.1g}"
+            )
             lines.append(f"  {name} = {value:.7g} {units[name]}  {spread}".rstrip())
         for quantity, by_horizon in self.errors.items():
             steps, row = list(by_horizon.items())[-1]
@@ -85,7 +96,9 @@ def induce(
     reading_errors: Mapping[str, float] = NO_ERRORS,
     progress: Progress = lambda _: None,
 ) -> Induction:
-    """Level 1 on the black box (unless a sketch is named), level 2 on the recordings, then the program with what is known of its errors."""
+    """Level 1 on the black box (unless a sketch is named), level 2 on
+    the recordings, then the program with what is known of its errors.
+    """
     began = time.perf_counter()
     rng = np.random.default_rng(seed)
     if sketch is None:
@@ -97,8 +110,9 @@ def induce(
         settled, evidence, form, warm_starts = False, None, domain.family(box.look().objects).named(sketch), []
 
     train, validation = split_trajectories(recordings, VALIDATION_SHARE, rng)
-    # Experiments go where episodes do not: to the edge of a grip, say, which decides constants that nothing else does. They are taken from
-    # their beginning, at rest, and whole: what happens early (do the fingers come down around the block?) shows late (is it lifted?).
+    # Experiments go where episodes do not: to the edge of a grip, say, which decides constants that nothing else does.
+    # They are taken from their beginning, at rest, and whole: what happens early (do the fingers come down around the
+    # block?) shows late (is it lifted?).
     experiments = () if evidence is None else evidence.recordings
     length = window_length(domain.horizon, train, experiments)
     windows = joined(cut_windows(train, length, NUM_WINDOWS, rng), *beginnings(experiments, length))
@@ -138,7 +152,10 @@ def choose_form(
         family.probes(rng),
         domain.scene.state_space,
         domain.error_metrics,
-        {name: tolerance + SIGMAS * reading_errors.get(name, 0.0) for name, tolerance in domain.probe_tolerances.items()},
+        {
+            name: tolerance + SIGMAS * reading_errors.get(name, 0.0)
+            for name, tolerance in domain.probe_tolerances.items()
+        },
         rng,
         lambda name: progress(f"probe: {name}"),
         thorough=thorough,
@@ -147,10 +164,17 @@ def choose_form(
 
 
 def _header(
-    domain: Domain, sketch: Form, evidence: Evidence | None, errors: ErrorTable, recordings: Sequence[Trajectory], seed: int
+    domain: Domain,
+    sketch: Form,
+    evidence: Evidence | None,
+    errors: ErrorTable,
+    recordings: Sequence[Trajectory],
+    seed: int,
 ) -> str:
     """Where the program comes from, for whoever opens the file."""
-    digest = hashlib.sha256(b"".join(np.ascontiguousarray(recording.observations).tobytes() for recording in recordings)).hexdigest()[:12]
+    digest = hashlib.sha256(
+        b"".join(np.ascontiguousarray(recording.observations).tobytes() for recording in recordings)
+    ).hexdigest()[:12]
     lines = [f"{domain.title}: {sketch.title}", ""]
     if evidence is None:
         lines.append("Form: named, not chosen by probes.")
@@ -159,7 +183,9 @@ def _header(
     for quantity, by_horizon in errors.items():
         medians = ", ".join(f"{row['median']:.2g} after {steps}" for steps, row in by_horizon.items())
         lines.append(f"Validation error (median {quantity}): {medians} steps.")
-    lines.append(f"Fitted to {len(recordings)} episodes (sha256 {digest}), seed {seed}, visualpatchworld {__version__}.")
+    lines.append(
+        f"Fitted to {len(recordings)} episodes (sha256 {digest}), seed {seed}, visualpatchworld {__version__}."
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -198,7 +224,12 @@ def evidence_rows(evidence: Evidence) -> list[dict[str, Any]]:
             "refuted_by": candidate.refuted_by,
             "set_aside": candidate.obstacle or None,
             "verdicts": [
-                {"probe": verdict.probe, "asks": verdict.tests, "explained": verdict.explained, "errors": dict(verdict.errors)}
+                {
+                    "probe": verdict.probe,
+                    "asks": verdict.tests,
+                    "explained": verdict.explained,
+                    "errors": dict(verdict.errors),
+                }
                 for verdict in candidate.verdicts
             ],
         }
@@ -223,11 +254,15 @@ def induce_from(
     thorough: bool = False,
     progress: Progress = lambda _: None,
 ) -> Induction:
-    """Both levels, on a black box with these constants and on all of these episodes; with `tool`, only pictures are seen of either."""
+    """Both levels, on a black box with these constants and on all of
+    these episodes; with `tool`, only pictures are seen of either.
+    """
     check_view(view)
     if view == "oracle":
         box = black_box(domain, constants)
-        return induce(domain, box, trajectories_of(episodes), seed=seed, sketch=sketch, thorough=thorough, progress=progress)
+        return induce(
+            domain, box, trajectories_of(episodes), seed=seed, sketch=sketch, thorough=thorough, progress=progress
+        )
     progress("calibrating")
     tool = extractor(domain, constants)
     recordings = []

@@ -1,4 +1,6 @@
-"""What an action does: its plain column, a table of choices, a nonlinear input, one that acts late, and how it goes between two rows."""
+"""What an action does: its plain column, a table of choices, a nonlinear
+input, one that acts late, and how it goes between two rows.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class Delay:
     def remembered(self, actions: Float[np.ndarray, "T A"]) -> Float[np.ndarray, "T+1 M"]:
         """The remembered actions at every moment; before the first action nothing was done."""
         parts = [
-            np.concatenate([np.zeros(k), actions[:, c]])[: len(actions) + 1] if len(actions) + 1 >= k else np.zeros(len(actions) + 1)
+            np.concatenate([np.zeros(k), actions[:, c]])[: len(actions) + 1]
+            if len(actions) + 1 >= k
+            else np.zeros(len(actions) + 1)
             for c in range(self.columns)
             for k in range(1, self.steps + 1)
         ]
@@ -69,7 +73,9 @@ def remembered_action(name: str) -> bool:
 
 
 def drives(space: ActionSpace, delay: Delay) -> list[Term]:
-    """The plain inputs, one or more per column of the action: numbers as they are, and choices by their number and one by one."""
+    """The plain inputs, one or more per column of the action: numbers
+    as they are, and choices by their number and one by one.
+    """
     terms = []
     for column in range(len(space)):
         code, label = delay.code(column), _label(space, column)
@@ -101,7 +107,9 @@ def shaped_drives(space: ActionSpace, delay: Delay) -> list[Term]:
         parts = tuple(reach * np.linspace(0.04, 0.96, 24))
         clipped = f"np.clip({code}, -{{inner}}, {{inner}})"
         terms.append(Term(clipped, "saturation", label, 2.0, (code,), parts, inner_label=f"{label}_TOP"))
-        terms.append(Term(f"({code} - {clipped})", "dead zone", label, 2.0, (code,), parts, inner_label=f"{label}_DEAD"))
+        terms.append(
+            Term(f"({code} - {clipped})", "dead zone", label, 2.0, (code,), parts, inner_label=f"{label}_DEAD")
+        )
         terms.append(Term(f"{code} * np.abs({code})", "drive", f"{label}_SQUARE", 1.3, (code,)))
         terms.append(Term(f"{code} ** 2", "drive", f"{label}_SQUARE", 1.2, (code,)))
         terms.append(Term(f"{code} ** 3", "drive", f"{label}_THIRD", 1.3, (code,)))
@@ -129,7 +137,9 @@ def shaped_drives(space: ActionSpace, delay: Delay) -> list[Term]:
 
 
 def bends_of(actions: Float[np.ndarray, "N A"]) -> list[tuple[int, float]]:
-    """Places at which a continuous input may bend what it does: a clip or a dead zone acts like a few straight pieces."""
+    """Places at which a continuous input may bend what it does:
+    a clip or a dead zone acts like a few straight pieces.
+    """
     found = []
     for column, values in enumerate(actions.T):
         if len(np.unique(values)) > BENDS * BENDS:
@@ -148,7 +158,9 @@ def find_delay(
     designs: Float[np.ndarray, "N P"],
     late: Sequence[Float[np.ndarray, "N Q"]],
 ) -> int:
-    """By how many steps actions act late: `late[k]` are columns made of the actions k steps before, beside the columns of the state."""
+    """By how many steps actions act late: `late[k]` are columns made
+    of the actions k steps before, beside the columns of the state.
+    """
     left = np.zeros(len(late))
     for k, columns in enumerate(late):
         whole = np.concatenate([designs, columns], axis=1)
@@ -175,8 +187,8 @@ class Between(NamedTuple):
 def input_between(trajectories: Sequence[Trajectory]) -> Between:
     """Whether the input of the next row acts already before it, judged by a regression of every field's change.
 
-    What a controller made of the next observation also tells of it; but it does so with a weight that no input on its way has: the next
-    input acts the same way as the one before, and not much more.
+    What a controller made of the next observation also tells of it; but it does so with a weight that no input on its
+    way has: the next input acts the same way as the one before, and not much more.
     """
     width, inputs = trajectories[0].observations.shape[1], trajectories[0].actions.shape[1]
     long = [t for t in trajectories if len(t) >= 4]
@@ -203,10 +215,14 @@ def input_between(trajectories: Sequence[Trajectory]) -> Between:
         fitting = fitting and bool((shares < SHARES[1]).all())
         if without > 0 and with_next < least * without and fitting:
             least = with_next / without
-            best = Between(True, f"on its way to the next row: with that input {least:.2g} of the error of a regression is left")
+            best = Between(
+                True, f"on its way to the next row: with that input {least:.2g} of the error of a regression is left"
+            )
     return best
 
 
-def _left(design: Float[np.ndarray, "N P"], target: Float[np.ndarray, " N"], judge: np.ndarray) -> tuple[float, np.ndarray]:
+def _left(
+    design: Float[np.ndarray, "N P"], target: Float[np.ndarray, " N"], judge: np.ndarray
+) -> tuple[float, np.ndarray]:
     factors = solve(design[~judge], target[~judge])
     return float(np.sqrt(np.mean((target[judge] - design[judge] @ factors) ** 2))), factors

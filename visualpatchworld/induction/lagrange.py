@@ -1,4 +1,6 @@
-"""Weak-form Lagrangian regression: the change of momentum is the integral of the forces, linear in a chain's lumped constants."""
+"""Weak-form Lagrangian regression: the change of momentum is the
+integral of the forces, linear in a chain's lumped constants.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Regression:
-    """The lumped constants of a topology, per unit of the first inertia, and the error of velocities that they leave."""
+    """The lumped constants of a topology, per unit of the first
+    inertia, and the error of velocities that they leave.
+    """
 
     topology: Topology
     rule: Rule
@@ -113,8 +117,10 @@ class Table(NamedTuple):
     rule: Rule
     terms: tuple[Term, ...]
     columns: Float[np.ndarray, "W Q P"]  # of each window
-    inertia: Float[np.ndarray, "W Q Q P"]  # what a unit of each term adds to the mass matrix that the change of speed meets
-    observed: Float[np.ndarray, "Q Q"]  # what takes errors of the links' speeds to those of observed velocities, in typical changes
+    # What a unit of each term adds to the mass matrix that the change of speed meets.
+    inertia: Float[np.ndarray, "W Q Q P"]
+    # What takes errors of the links' speeds to those of observed velocities, in typical changes.
+    observed: Float[np.ndarray, "Q Q"]
     spread: Float[np.ndarray, " Q"]  # typical change of the links' speeds over a window
 
 
@@ -140,7 +146,8 @@ def tabulate(topology: Topology, steps: Steps, rule: Rule, terms: Sequence[Term]
 
 
 def regress(table: Table, terms: Sequence[Term], warm: Mapping[Term, float] | None = None) -> Regression:
-    """The values of these terms that leave the least error of velocities: a guess, then a few steps of Gauss and Newton.
+    """The values of these terms that leave the least error of
+    velocities: a guess, then a few steps of Gauss and Newton.
 
     Guesses are `warm` where given, a linear regression of momentum and, where those end badly, uncoupled joints.
     """
@@ -163,7 +170,9 @@ def regress(table: Table, terms: Sequence[Term], warm: Mapping[Term, float] | No
             kept = np.all(sizes <= OUTLIER * np.maximum(np.median(sizes, axis=0), SINGULAR), axis=-1)
             reached = float(np.sqrt(np.mean(sizes[kept] ** 2)))
             if reached < best.error:
-                best = Regression(table.topology, table.rule, dict(zip(terms, values.tolist(), strict=True)), reached, kept)
+                best = Regression(
+                    table.topology, table.rule, dict(zip(terms, values.tolist(), strict=True)), reached, kept
+                )
             if reached > 0.9 * error:
                 break
             error = reached
@@ -183,13 +192,17 @@ def _homogeneous(terms: Sequence[Term], cells: Float[np.ndarray, "N Q P"]) -> Fl
 def _diagonal(terms: Sequence[Term], cells: Float[np.ndarray, "N Q P"]) -> Float[np.ndarray, " P"]:
     """Values with every joint's own inertia at one and no coupling; forces are what then leaves the least error."""
     geared = {term.link for term in terms if term.kind == "rotor"}
-    values = np.array([float(term.kind == "rotor" or (term.kind == "inertia" and term.link not in geared)) for term in terms])
+    values = np.array(
+        [float(term.kind == "rotor" or (term.kind == "inertia" and term.link not in geared)) for term in terms]
+    )
     forces = [p for p, term in enumerate(terms) if term.kind not in INERTIAL]
     values[forces] = -_least(cells[..., forces], cells @ values)
     return values
 
 
-def _least(cells: Float[np.ndarray, "N Q P"], right: Float[np.ndarray, "N Q"], *, padded: bool = False) -> Float[np.ndarray, " P"]:
+def _least(
+    cells: Float[np.ndarray, "N Q P"], right: Float[np.ndarray, "N Q"], *, padded: bool = False
+) -> Float[np.ndarray, " P"]:
     """Linear least squares with columns of even size; `padded` puts a zero in front, for the anchor."""
     rows = cells.reshape(right.size, cells.shape[-1])  # also where there is nothing to choose
     size = np.linalg.norm(rows, axis=0)

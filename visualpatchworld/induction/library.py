@@ -1,4 +1,6 @@
-"""The library of terms that a coordinate's rate may be a sum of: plain ones first, products next, those with a constant inside last."""
+"""The library of terms that a coordinate's rate may be a sum of:
+plain ones first, products next, those with a constant inside last.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,14 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
     """What the rate of one coordinate (its velocity's, where it has one) may be made of."""
     others = [c for c in reading.coordinates if c is not own]
     wide = len(reading.state_names) > WIDE
-    spans = {name: (float(column.min()), float(column.max())) for name, column in zip(rows.names, rows.before.T, strict=True)}
-    emptied = {name for name, column in zip(rows.names, rows.before.T, strict=True) if (column == spans[name][0]).sum() >= OFTEN}
+    spans = {
+        name: (float(column.min()), float(column.max())) for name, column in zip(rows.names, rows.before.T, strict=True)
+    }
+    emptied = {
+        name
+        for name, column in zip(rows.names, rows.before.T, strict=True)
+        if (column == spans[name][0]).sum() >= OFTEN
+    }
     turning = [c for c in reading.coordinates if _may_turn(c, spans)]
     q, v = f"state.{own.name}", f"state.{own.velocity}"
     plain = [Term("1.0", "field", "PUSH"), *inputs]
@@ -50,9 +58,13 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
         ]
     if not (own.angle and (own.wraps or len(own.columns) == 2)):
         plain += [Term(q, "spring", "SPRING", of=(own.name,))]
-        plain += [Term(f"{q} ** 2", "field", "BEND", 1.2, (own.name,)), Term(f"{q} ** 3", "spring", "HARD", 1.1, (own.name,))]
+        plain += [
+            Term(f"{q} ** 2", "field", "BEND", 1.2, (own.name,)),
+            Term(f"{q} ** 3", "spring", "HARD", 1.1, (own.name,)),
+        ]
     if own in turning:
-        # Where nothing says that a coordinate is an angle, a sine beside a spring is likelier to mimic a spring that hardens.
+        # Where nothing says that a coordinate is an angle, a sine beside a spring is likelier to mimic a spring that
+        # hardens.
         sure = 0.0 if own.angle else 0.15
         plain += [
             Term(f"np.sin({q})", "field", "PULL", 1.0 + sure, (own.name,)),
@@ -63,7 +75,9 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
         if not (other.angle and (other.wraps or len(other.columns) == 2)):
             plain.append(Term(place, "coupling", f"BY_{_up(other.name)}", 1.2, (other.name,)))
         if other.velocity:
-            plain.append(Term(f"state.{other.velocity}", "coupling", f"BY_{_up(other.velocity)}", 1.2, (other.velocity,)))
+            plain.append(
+                Term(f"state.{other.velocity}", "coupling", f"BY_{_up(other.velocity)}", 1.2, (other.velocity,))
+            )
         if other in turning:
             name = _up(other.name)
             plain.append(Term(f"np.sin({place})", "coupling", f"BY_SIN_{name}", 1.2, (other.name,)))
@@ -71,7 +85,9 @@ def library(reading: Reading, own: Coordinate, rows: Rows, inputs: Sequence[Term
         if other.angle == own.angle:
             away = f"({q} - {place})"
             # Between fields of first order a plain coupling is as likely, and reads better beside a loss of its own.
-            plain.append(Term(away, "spring", f"SPRING_{_up(other.name)}", 1.1 if own.velocity else 1.25, (own.name, other.name)))
+            plain.append(
+                Term(away, "spring", f"SPRING_{_up(other.name)}", 1.1 if own.velocity else 1.25, (own.name, other.name))
+            )
             if own.velocity and other.velocity:
                 slip = f"({v} - state.{other.velocity})"
                 plain.append(Term(slip, "damper", f"DAMPER_{_up(other.name)}", 1.15, (own.velocity, other.velocity)))
@@ -91,7 +107,9 @@ def _bends(term: Term, binary: Sequence[str]) -> bool:
     """Whether a term bends a field of two values, of which every function is a straight line."""
     names = "|".join(name for name in binary if f"state.{name}" in term.code)
     inside = rf"np\.\w+\((?:[^()]|\([^()]*\))*\bstate\.({names})\b"
-    return bool(names) and bool(re.search(rf"{inside}|state\.({names}) \*\*|/ \(?state\.({names})\b|\(state\.({names}) [<>]", term.code))
+    return bool(names) and bool(
+        re.search(rf"{inside}|state\.({names}) \*\*|/ \(?state\.({names})\b|\(state\.({names}) [<>]", term.code)
+    )
 
 
 def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide) -> list[Term]:
@@ -104,21 +122,51 @@ def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans,
             code = f"np.{wave}(state.{turn.name})"
             near = 1.1 if turn is own else 1.2
             for i in singles:
-                terms.append(Term(f"{i.code} * {code}", "drive", f"{i.label}_{_up(wave)}_{_up(turn.name)}", near, (*i.of, turn.name)))
+                terms.append(
+                    Term(
+                        f"{i.code} * {code}",
+                        "drive",
+                        f"{i.label}_{_up(wave)}_{_up(turn.name)}",
+                        near,
+                        (*i.of, turn.name),
+                    )
+                )
             if not wide:
                 moving = speeds if own.velocity else straight
                 for n in moving:
                     if n != turn.name:
-                        terms.append(Term(f"state.{n} * {code}", "coupling", f"{_up(n)}_{_up(wave)}_{_up(turn.name)}", 1.3, (n, turn.name)))
+                        terms.append(
+                            Term(
+                                f"state.{n} * {code}",
+                                "coupling",
+                                f"{_up(n)}_{_up(wave)}_{_up(turn.name)}",
+                                1.3,
+                                (n, turn.name),
+                            )
+                        )
                 for n in speeds:
                     terms.append(
-                        Term(f"state.{n} ** 2 * {code}", "coupling", f"{_up(n)}_SQUARE_{_up(wave)}_{_up(turn.name)}", 1.5, (n, turn.name))
+                        Term(
+                            f"state.{n} ** 2 * {code}",
+                            "coupling",
+                            f"{_up(n)}_SQUARE_{_up(wave)}_{_up(turn.name)}",
+                            1.5,
+                            (n, turn.name),
+                        )
                     )
         for other in turning:
             if other is not turn and (turn is own or (own not in turning and turn.name < other.name)):
                 away = f"(state.{turn.name} - state.{other.name})"
                 terms.append(Term(f"np.sin{away}", "spring", f"PULL_{_up(other.name)}", 1.3, (turn.name, other.name)))
-                terms.append(Term(f"np.cos{away}", "coupling", f"COS_{_up(turn.name)}_{_up(other.name)}", 1.4, (turn.name, other.name)))
+                terms.append(
+                    Term(
+                        f"np.cos{away}",
+                        "coupling",
+                        f"COS_{_up(turn.name)}_{_up(other.name)}",
+                        1.4,
+                        (turn.name, other.name),
+                    )
+                )
     for i in singles:
         for n in straight:
             terms.append(Term(f"{i.code} * state.{n}", "drive", f"{i.label}_{_up(n)}", 1.3, (*i.of, n)))
@@ -141,19 +189,26 @@ def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans,
             terms.append(Term(f"1 / state.{n} ** 2", "coupling", f"PER_{_up(n)}_SQUARE", 1.4, (n,)))
             for i in singles:
                 for code, label in ((i.code, i.label), (f"{i.code} ** 2", f"{i.label}_SQUARE")):
-                    terms.append(Term(f"{code} / state.{n} ** 2", "drive", f"{label}_PER_{_up(n)}_SQUARE", 1.5, (*i.of, n)))
+                    terms.append(
+                        Term(f"{code} / state.{n} ** 2", "drive", f"{label}_PER_{_up(n)}_SQUARE", 1.5, (*i.of, n))
+                    )
         if low >= 0 and high > low and not wide:  # what cannot fall below zero stands there at times
             root = f"np.sqrt(state.{n})" if low > 0 else f"np.sqrt(np.maximum(state.{n}, 0))"
             terms.append(Term(root, "coupling", f"ROOT_{_up(n)}", 1.35, (n,)))
         elif low < 0 < high and len(straight) <= FEW:
-            terms.append(Term(f"np.sign(state.{n}) * np.sqrt(np.abs(state.{n}))", "coupling", f"ROOT_{_up(n)}", 1.5, (n,)))
+            terms.append(
+                Term(f"np.sign(state.{n}) * np.sqrt(np.abs(state.{n}))", "coupling", f"ROOT_{_up(n)}", 1.5, (n,))
+            )
     limited = straight if not wide else [n for n in straight if n in (own.name, own.velocity)]
     for k, n in enumerate(limited):
         for m in limited[k:]:
-            one_way = m == n == own.velocity and not spans[n][0] < 0 < spans[n][1]  # then its square is the quadratic loss
+            # Then its square is the quadratic loss.
+            one_way = m == n == own.velocity and not spans[n][0] < 0 < spans[n][1]
             if (m, n) != (own.name, own.name) and not one_way:
                 what = f"state.{n} ** 2" if m == n else f"state.{n} * state.{m}"
-                terms.append(Term(what, "coupling", f"{_up(n)}_{_up(m)}" if m != n else f"{_up(n)}_SQUARE", 1.4, (n, m)))
+                terms.append(
+                    Term(what, "coupling", f"{_up(n)}_{_up(m)}" if m != n else f"{_up(n)}_SQUARE", 1.4, (n, m))
+                )
     if own.velocity:
         v = f"state.{own.velocity}"
         terms.append(Term(f"{v} ** 3", "viscous", "DRAG_THIRD", 1.3, (own.velocity,)))
@@ -169,30 +224,58 @@ def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans,
             terms.append(Term(f"{away} ** 3", "spring", f"HARD_{_up(other.name)}", 1.4, (own.name, other.name)))
             if own.velocity is None and other.velocity is None:
                 flow = f"np.sign{away} * np.sqrt(np.abs{away})"
-                terms.append(Term(flow, "coupling", f"ROOT_{_up(own.name)}_{_up(other.name)}", 1.45, (own.name, other.name)))
+                terms.append(
+                    Term(flow, "coupling", f"ROOT_{_up(own.name)}_{_up(other.name)}", 1.45, (own.name, other.name))
+                )
         if other is not own and own.velocity and other.velocity and not (own.angle or other.angle or wide):
             mine, its = f"state.{own.velocity}", f"state.{other.velocity}"
             drag = f"np.hypot({mine}, {its}) * {mine}"
-            terms.append(Term(drag, "quadratic", f"DRAG_SQUARE_{_up(other.velocity)}", 1.3, (own.velocity, other.velocity)))
+            terms.append(
+                Term(drag, "quadratic", f"DRAG_SQUARE_{_up(other.velocity)}", 1.3, (own.velocity, other.velocity))
+            )
     return _once(terms)
 
 
-def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide, emptied: Collection[str]) -> list[Term]:
+def _scanned(
+    reading: Reading, own: Coordinate, inputs, shaped, turning, spans, wide, emptied: Collection[str]
+) -> list[Term]:
     terms = list(shaped)
-    straight = [n for n in reading.state_names if n in spans and not any(c.name == n and c.angle for c in reading.coordinates)]
+    straight = [
+        n for n in reading.state_names if n in spans and not any(c.name == n and c.angle for c in reading.coordinates)
+    ]
     v = f"state.{own.velocity}"
     if own.velocity:
         fast = max(abs(spans[own.velocity][0]), abs(spans[own.velocity][1])) or 1.0
         steep = tuple(np.geomspace(1.5, 300, 16) / fast)
-        belt = tuple(spans[own.velocity][0] + (spans[own.velocity][1] - spans[own.velocity][0]) * np.linspace(0.02, 0.98, MANY))
+        belt = tuple(
+            spans[own.velocity][0] + (spans[own.velocity][1] - spans[own.velocity][0]) * np.linspace(0.02, 0.98, MANY)
+        )
         slipping = f"np.sign({v} - {{inner}})"  # against something that moves by itself
         terms.append(Term(slipping, "dry", "SLIP", 2.2, (own.velocity,), belt, inner_label="BELT", smooth=False))
-        terms.append(Term(f"np.tanh({{inner}} * {v})", "dry", "FRICTION_SMOOTH", 2.1, (own.velocity,), steep, inner_label="FRICTION_STEEP"))
+        terms.append(
+            Term(
+                f"np.tanh({{inner}} * {v})",
+                "dry",
+                "FRICTION_SMOOTH",
+                2.1,
+                (own.velocity,),
+                steep,
+                inner_label="FRICTION_STEEP",
+            )
+        )
     for turn in [own] if own in turning else []:
         for s in shaped:
             if s.grid and s.law in ("saturation", "dead zone"):
                 terms.append(
-                    Term(f"{s.code} * np.cos(state.{turn.name})", s.law, f"{s.label}_COS", 2.3, s.of, s.grid, inner_label=s.inner_label)
+                    Term(
+                        f"{s.code} * np.cos(state.{turn.name})",
+                        s.law,
+                        f"{s.label}_COS",
+                        2.3,
+                        s.of,
+                        s.grid,
+                        inner_label=s.inner_label,
+                    )
                 )
     for s in shaped if not wide else ():
         for n in straight if s.grid and s.law in ("saturation", "dead zone") else ():
@@ -229,14 +312,32 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
             # From a twentieth of a wave in the range that was seen to six of them.
             waves = tuple(np.geomspace(np.pi / 10 / span, 12 * np.pi / span, MANY))
             terms.append(
-                Term(f"np.sin({{inner}} * {place})", "field", f"WAVE_SIN{inner}", 2.0, (c.name,), waves, inner_label=f"WAVE{inner}")
+                Term(
+                    f"np.sin({{inner}} * {place})",
+                    "field",
+                    f"WAVE_SIN{inner}",
+                    2.0,
+                    (c.name,),
+                    waves,
+                    inner_label=f"WAVE{inner}",
+                )
             )
             terms.append(
-                Term(f"np.cos({{inner}} * {place})", "field", f"WAVE_COS{inner}", 2.0, (c.name,), waves, inner_label=f"WAVE{inner}")
+                Term(
+                    f"np.cos({{inner}} * {place})",
+                    "field",
+                    f"WAVE_COS{inner}",
+                    2.0,
+                    (c.name,),
+                    waves,
+                    inner_label=f"WAVE{inner}",
+                )
             )
         else:
             terms += [
-                Term(f"np.{w}({k} * {place})", "field", f"{_up(w)}_{k}{inner}", 1.4, (c.name,)) for k in (2, 3) for w in ("sin", "cos")
+                Term(f"np.{w}({k} * {place})", "field", f"{_up(w)}_{k}{inner}", 1.4, (c.name,))
+                for k in (2, 3)
+                for w in ("sin", "cos")
             ]
         # Where a field is clipped, whatever it drives may end: an empty tank.
         edges = ((low,) if c.name in emptied else ()) + tuple(low + span * np.linspace(0.02, 0.98, MANY))
@@ -248,19 +349,46 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
             for code, label in what:
                 full = beyond if code == "1.0" else f"{beyond} * {code}"
                 terms.append(
-                    Term(full, "regional", f"{label}_BEYOND{inner}", 2.2, (c.name,), edges, inner_label=f"EDGE{inner}", smooth=False)
+                    Term(
+                        full,
+                        "regional",
+                        f"{label}_BEYOND{inner}",
+                        2.2,
+                        (c.name,),
+                        edges,
+                        inner_label=f"EDGE{inner}",
+                        smooth=False,
+                    )
                 )
         if c is own:
             terms.append(
-                Term(f"np.maximum({place} - {{inner}}, 0)", "soft stop", "STOP_HIGH", 2.1, (c.name,), edges, inner_label="HIGH_EDGE")
+                Term(
+                    f"np.maximum({place} - {{inner}}, 0)",
+                    "soft stop",
+                    "STOP_HIGH",
+                    2.1,
+                    (c.name,),
+                    edges,
+                    inner_label="HIGH_EDGE",
+                )
             )
             terms.append(
-                Term(f"np.minimum({place} - {{inner}}, 0)", "soft stop", "STOP_LOW", 2.1, (c.name,), edges, inner_label="LOW_EDGE")
+                Term(
+                    f"np.minimum({place} - {{inner}}, 0)",
+                    "soft stop",
+                    "STOP_LOW",
+                    2.1,
+                    (c.name,),
+                    edges,
+                    inner_label="LOW_EDGE",
+                )
             )
             if low < 0 < high:
                 reach = tuple(min(-low, high) * np.linspace(0.04, 0.98, MANY))
                 within = f"np.clip({place}, -{{inner}}, {{inner}})"
-                terms.append(Term(f"({place} - {within})", "soft stop", "STOP", 2.05, (c.name,), reach, inner_label="EDGE"))
+                terms.append(
+                    Term(f"({place} - {within})", "soft stop", "STOP", 2.05, (c.name,), reach, inner_label="EDGE")
+                )
             if own.velocity:
                 terms.append(
                     Term(
@@ -299,8 +427,12 @@ def _scanned(reading: Reading, own: Coordinate, inputs, shaped, turning, spans, 
 
 
 def _rates_of_change(reading: Reading, inputs, shaped, spans) -> list[Term]:
-    """What chemistry, biology and circuits add for few fields: third powers, saturation, exponential growth, rates by temperature."""
-    straight = [n for n in reading.state_names if n in spans and not any(c.name == n and c.angle for c in reading.coordinates)]
+    """What chemistry, biology and circuits add for few fields: third
+    powers, saturation, exponential growth, rates by temperature.
+    """
+    straight = [
+        n for n in reading.state_names if n in spans and not any(c.name == n and c.angle for c in reading.coordinates)
+    ]
     if len(straight) > FEW:
         return []
     terms = []
@@ -313,7 +445,11 @@ def _rates_of_change(reading: Reading, inputs, shaped, spans) -> list[Term]:
     for i in (i for i in inputs if i.cost <= 1.01):
         for k, n in enumerate(straight):
             for m in straight[k:]:
-                terms.append(Term(f"{i.code} * state.{n} * state.{m}", "drive", f"{i.label}_{_up(n)}_{_up(m)}", 1.6, (*i.of, n, m)))
+                terms.append(
+                    Term(
+                        f"{i.code} * state.{n} * state.{m}", "drive", f"{i.label}_{_up(n)}_{_up(m)}", 1.6, (*i.of, n, m)
+                    )
+                )
     for s in (s for s in shaped if not s.grid):
         for n in straight:
             terms.append(Term(f"{s.code} * state.{n}", s.law, f"{s.label}_{_up(n)}", 1.6, (*s.of, n)))
@@ -323,9 +459,15 @@ def _rates_of_change(reading: Reading, inputs, shaped, spans) -> list[Term]:
         place, up = f"state.{n}", _up(n)
         others = [(f" * state.{m}", f"_{_up(m)}", (n, m)) for m in straight if m != n]
         steep = tuple(np.geomspace(0.2, 20, 24) / size)
-        terms.append(Term(f"np.tanh({{inner}} * {place})", "saturation", f"TANH_{up}", 2.1, (n,), steep, inner_label=f"STEEP_{up}"))
+        terms.append(
+            Term(
+                f"np.tanh({{inner}} * {place})", "saturation", f"TANH_{up}", 2.1, (n,), steep, inner_label=f"STEEP_{up}"
+            )
+        )
         growth = tuple(sign * value for sign in (1, -1) for value in np.geomspace(0.05, 8, 20) / size)
-        terms.append(Term(f"np.exp({{inner}} * {place})", "growth", f"EXP_{up}", 2.1, (n,), growth, inner_label=f"RATE_{up}"))
+        terms.append(
+            Term(f"np.exp({{inner}} * {place})", "growth", f"EXP_{up}", 2.1, (n,), growth, inner_label=f"RATE_{up}")
+        )
         if low > 0:
             half = tuple(size * np.geomspace(0.02, 10, 24))
             for code, label, of in (("", "", (n,)), *others):

@@ -1,4 +1,6 @@
-"""Limits that explain event rows: clips, stops, bounces and collisions of discs, each kept only if it owns rows and breaks none."""
+"""Limits that explain event rows: clips, stops, bounces and collisions
+of discs, each kept only if it owns rows and breaks none.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ MOST_LIMITS = 8
 MOST_OF_RANGE = 0.5  # of a field's range that it jumps by at least where it begins anew
 MOST_CELLS = 40  # of a grid that are named one by one
 MOVING_ROWS = 4  # that a wall which moves owns at least
-FAR_LESS = 0.6  # of what was left to explain: a limit that leaves no more than this may be a little off where nothing was
-QUIET, QUIET_SPREAD = 0.25, 0.3186  # this part of normal errors is below so many standard deviations; walls may own most rows
+# Of what was left to explain: a limit that leaves no more than this may be a little off where nothing was.
+FAR_LESS = 0.6
+# This part of normal errors is below so many standard deviations; walls may own most rows.
+QUIET, QUIET_SPREAD = 0.25, 0.3186
 
 
 class Unexplained(NamedTuple):
@@ -43,7 +47,9 @@ class Unexplained(NamedTuple):
         return float(np.sum(np.log2(1 + np.max(np.abs(self.off) / self.tolerance, axis=1)) * self.rows))
 
 
-def unexplained(draft: Draft, rows: Rows, noise: Float[np.ndarray, " S"], tolerance: Float[np.ndarray, " S"] | None = None) -> Unexplained:
+def unexplained(
+    draft: Draft, rows: Rows, noise: Float[np.ndarray, " S"], tolerance: Float[np.ndarray, " S"] | None = None
+) -> Unexplained:
     """Rows whose next state the draft misses by far more than it misses most, and by more than noise."""
     given = march(draft.program, rows.before, rows.actions[:, None, :])[:, 0]
     off = np.where(np.isfinite(given), rows.after - given, 1e9)
@@ -81,8 +87,11 @@ def find_limits(
                 trial = unexplained(build([*taken, limit]), rows, noise, tolerance)
             except (ValueError, NameError):  # two laws of one name, or a limit of what nothing moves
                 continue
-            # A dearer limit must explain more; one that breaks rows that were explained is invented, unless it explains far more.
-            if (trial.rows.sum() <= count or trial.bits < FAR_LESS * open_rows.bits) and trial.bits + len(limit.numbers) < least:
+            # A dearer limit must explain more; one that breaks rows that were explained is invented, unless it explains
+            # far more.
+            if (trial.rows.sum() <= count or trial.bits < FAR_LESS * open_rows.bits) and trial.bits + len(
+                limit.numbers
+            ) < least:
                 best, least = limit, trial.bits + len(limit.numbers)
         if best is None:
             break
@@ -91,7 +100,9 @@ def find_limits(
     return taken, open_rows
 
 
-def _candidates(reading: Reading, rows: Rows, draft: Draft, open_rows: Unexplained, taken: Sequence[Limit]) -> list[Limit]:
+def _candidates(
+    reading: Reading, rows: Rows, draft: Draft, open_rows: Unexplained, taken: Sequence[Limit]
+) -> list[Limit]:
     given = march(draft.program, rows.before, rows.actions[:, None, :])[:, 0]
     found: list[Limit] = []
     used = {number.name for limit in taken for number in limit.numbers}
@@ -110,7 +121,12 @@ def _candidates(reading: Reading, rows: Rows, draft: Draft, open_rows: Unexplain
         if c.velocity is not None:
             found += halts(c, rows, given, open_rows.off, open_rows.tolerance)
             found += _walls(c, rows, given, open_rows)
-            found += [wall for other in reading.coordinates if other is not c for wall in _moving_walls(c, other, rows, given, open_rows)]
+            found += [
+                wall
+                for other in reading.coordinates
+                if other is not c
+                for wall in _moving_walls(c, other, rows, given, open_rows)
+            ]
             found += _soft_stops(c, rows, given, open_rows)
     found += _blocked(reading, rows, given, open_rows)
     found += contacts(reading, rows, given, open_rows.off, open_rows.tolerance)
@@ -124,7 +140,8 @@ def _clips(c: Coordinate, field: str, after, given, events, tolerance) -> list[L
     high, low = float(after.max()), float(after.min())
     above = events & (given > high + tolerance) & (np.abs(after - high) <= 2 * tolerance)
     below = events & (given < low - tolerance) & (np.abs(after - low) <= 2 * tolerance)
-    # The middle of the clipped values is surer than their extreme where rounding or noise moves them, and the surer the more there are.
+    # The middle of the clipped values is surer than their extreme where rounding or noise moves them, and the surer the
+    # more there are.
     high = float(np.median(after[above])) if above.any() else high
     low = float(np.median(after[below])) if below.any() else low
     if above.sum() + below.sum() >= LEAST_ROWS and abs(high + low) <= 2 * tolerance + 1e-6 * abs(high):
@@ -132,16 +149,28 @@ def _clips(c: Coordinate, field: str, after, given, events, tolerance) -> list[L
         number = Number(f"{name}_TOP", top, doc=f"{field} is clipped there, both ways", free=False)
         out.append(Limit(phase, (f"{field} = np.clip({field}, -{name}_TOP, {name}_TOP)",), (number,), "clip", (field,)))
     if above.sum() >= LEAST_ROWS:
-        number = Number(f"{name}_MOST", _short(high, tolerance / (4 * np.sqrt(above.sum()))), doc=f"{field} is clipped there", free=False)
+        number = Number(
+            f"{name}_MOST",
+            _short(high, tolerance / (4 * np.sqrt(above.sum()))),
+            doc=f"{field} is clipped there",
+            free=False,
+        )
         out.append(Limit(phase, (f"{field} = np.minimum({field}, {name}_MOST)",), (number,), "clip", (field,)))
     if below.sum() >= LEAST_ROWS:
-        number = Number(f"{name}_LEAST", _short(low, tolerance / (4 * np.sqrt(below.sum()))), doc=f"{field} is clipped there", free=False)
+        number = Number(
+            f"{name}_LEAST",
+            _short(low, tolerance / (4 * np.sqrt(below.sum()))),
+            doc=f"{field} is clipped there",
+            free=False,
+        )
         out.append(Limit(phase, (f"{field} = np.maximum({field}, {name}_LEAST)",), (number,), "clip", (field,)))
     return out
 
 
 def _turned_over(c: Coordinate, field: str, after, given, events, tolerance) -> list[Limit]:
-    """A field that begins anew from the other end of its range: a clock, a heading in degrees, a world without borders."""
+    """A field that begins anew from the other end of its range:
+    a clock, a heading in degrees, a world without borders.
+    """
     jumps = after[events] - given[events]
     period = float(np.median(np.abs(jumps)))
     whole = np.abs(np.abs(jumps) - period) <= 4 * tolerance
@@ -223,7 +252,10 @@ def _walls(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Lim
                 out.append(Limit("coordinate", lines, (number,), "stop", (c.name,)))
             elif 0 < back <= 1.2:
                 bounce = Number(
-                    f"{name}_BOUNCE", _short(back, 1e-7 * max(1.0, back)), doc="part of the speed that it leaves the wall with", free=True
+                    f"{name}_BOUNCE",
+                    _short(back, 1e-7 * max(1.0, back)),
+                    doc="part of the speed that it leaves the wall with",
+                    free=True,
                 )
                 lines = (f"{c.velocity} = np.where({test}, -{name}_BOUNCE * {c.velocity}, {c.velocity})", *moves)
                 out.append(Limit("coordinate", lines, (number, bounce), "bounce", (c.name,)))
@@ -253,7 +285,9 @@ def _blocked(reading: Reading, rows: Rows, given: Float[np.ndarray, "N S"], open
 
 
 def _sunk(q: Float[np.ndarray, " N"], new_q: Float[np.ndarray, " N"], slack: float) -> float | None:
-    """The wall from which coordinates come back by one part of how far they had sunk into it; None where no line shows one."""
+    """The wall from which coordinates come back by one part of how
+    far they had sunk into it; None where no line shows one.
+    """
     if len(q) < 2 * LEAST_ROWS or np.ptp(q) <= 4 * slack:
         return None
     fit = robust_fit(np.stack([q, np.ones(len(q))], axis=-1), new_q)
@@ -271,7 +305,9 @@ def _moving_walls(c: Coordinate, other: Coordinate, rows: Rows, given, open_rows
     out: list[Limit] = []
     for side, cmp, keep in ((1, ">", "np.minimum"), (-1, "<", "np.maximum")):
         beyond = open_rows.rows & (side * (given[:, i] - given[:, k]) > 0) & (side * given[:, j] > 0)
-        met = beyond & (np.abs(rows.after[:, i] - rows.after[:, k]) <= 4 * (open_rows.tolerance[i] + open_rows.tolerance[k]))
+        met = beyond & (
+            np.abs(rows.after[:, i] - rows.after[:, k]) <= 4 * (open_rows.tolerance[i] + open_rows.tolerance[k])
+        )
         if met.sum() < MOVING_ROWS or met.sum() < 0.5 * beyond.sum():
             continue
         name = f"{c.name.upper()}_{other.name.upper()}_BOUNCE"
@@ -280,7 +316,13 @@ def _moving_walls(c: Coordinate, other: Coordinate, rows: Rows, given, open_rows
         moved = f"{c.name} = {keep}({c.name}, {other.name})"
         if abs(back) <= 1e-6:
             out.append(
-                Limit("coordinate", (f"{c.velocity} = np.where({test}, 0.0, {c.velocity})", moved), (), "stop", (c.name, other.name))
+                Limit(
+                    "coordinate",
+                    (f"{c.velocity} = np.where({test}, 0.0, {c.velocity})", moved),
+                    (),
+                    "stop",
+                    (c.name, other.name),
+                )
             )
         elif 0 < back <= 1.2:
             number = Number(name, _short(back, 1e-7), doc=f"part of the speed that {c.name} leaves {other.name} with")
@@ -290,7 +332,9 @@ def _moving_walls(c: Coordinate, other: Coordinate, rows: Rows, given, open_rows
 
 
 def _soft_stops(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Limit]:
-    """A spring and damper beyond an edge, which may also take the place of a part of the other forces, as engines' constraints do."""
+    """A spring and damper beyond an edge, which may also take the
+    place of a part of the other forces, as engines' constraints do.
+    """
     assert c.velocity is not None
     i, j = rows.names.index(c.name), rows.names.index(c.velocity)
     q, v, new_v, free_v = rows.before[:, i], rows.before[:, j], rows.after[:, j], given[:, j]
@@ -316,7 +360,13 @@ def _soft_stops(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> lis
             beta = solve(columns, change - free)
             if side * beta[0] < 0:
                 edge = float(-beta[1] / beta[0])
-                fits.append(("spring", {"STIFF": -side * float(beta[0]), "DAMP": -float(beta[2]) if damped else 0.0}, side * edge))
+                fits.append(
+                    (
+                        "spring",
+                        {"STIFF": -side * float(beta[0]), "DAMP": -float(beta[2]) if damped else 0.0},
+                        side * edge,
+                    )
+                )
         if hit.sum() >= 6:
             edge = side * _shortest_between(last, first)
             columns = np.stack([free, -(q[hit] - edge), -v[hit]], axis=-1)
@@ -326,9 +376,13 @@ def _soft_stops(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> lis
         for kind, values, edge in fits:
             numbers = [Number(f"{name}_EDGE", edge, doc=f"{place} is pushed back beyond it", free=False)]
             numbers += [
-                Number(f"{name}_{key}", value, doc=f"of the soft stop, per step: {key.lower()}") for key, value in values.items() if value
+                Number(f"{name}_{key}", value, doc=f"of the soft stop, per step: {key.lower()}")
+                for key, value in values.items()
+                if value
             ]
-            parts = [f"{name}_STIFF * (state.{place} - {name}_EDGE)"] + ([f"{name}_DAMP * state.{speed}"] if values.get("DAMP") else [])
+            parts = [f"{name}_STIFF * (state.{place} - {name}_EDGE)"] + (
+                [f"{name}_DAMP * state.{speed}"] if values.get("DAMP") else []
+            )
             kept = f"state.{speed} + {name}_KEEP * ({speed} - state.{speed})" if kind == "constraint" else speed
             pushed = f"{push}({speed}, {kept} - {' - '.join(parts)})"
             line = f"{speed} = np.where(state.{place} {cmp} {name}_EDGE, {pushed}, {speed})"

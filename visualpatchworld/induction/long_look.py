@@ -1,8 +1,10 @@
-"""The long look: terms too weak to show in a step add up over many, so long rollouts from starts that are unknowns choose them.
+"""The long look: terms too weak to show in a step add up over
+many, so long rollouts from starts that are unknowns choose them.
 
-For logs of real machines: a loss of a thousandth per step, a zero that is slightly off, an input between two samples. All candidate terms
-stand in one program whose factors are zero until a term is taken, so that it is compiled once; a term is taken while windows that were not
-fitted to are explained better with it, and left out again where they are explained as well without.
+For logs of real machines: a loss of a thousandth per step, a zero that is slightly off, an input between two samples.
+All candidate terms stand in one program whose factors are zero until a term is taken, so that it is compiled once; a
+term is taken while windows that were not fitted to are explained better with it, and left out again where they are
+explained as well without.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ from visualpatchworld.program.rollout import rollout
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
-LENGTHS = (50, 250, 1000)  # steps of the windows, one after another: a law that holds over short ones is a start for longer ones
+# Steps of the windows, one after another: a law that holds over short ones is a start for longer ones.
+LENGTHS = (50, 250, 1000)
 MOST_ROWS = 24_000  # in all windows together
 MOST_CANDIDATES = 40
 FINE = 0.05  # of a field's spread: rows closer together than this say the same twice
@@ -53,7 +56,8 @@ class LongLook:
     reading: Reading  # with the time between rows of the log, and the integrator that was taken
     steps: int  # of a window
     stride: int  # rows of the log in a step
-    left: dict[str, float]  # by field: root mean square over windows that were not fitted to, their starts taken as unknowns
+    # By field: root mean square over windows that were not fitted to, their starts taken as unknowns.
+    left: dict[str, float]
     history: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -82,7 +86,9 @@ class _Fit:
     def serves(self, other: _Fit) -> bool:
         """Whether held-out windows are explained better than by the other fit, and most of them, not a few."""
         gained = other.by_window - self.by_window
-        return self.score < WORTH * other.score and float(np.mean(gained)) > float(np.std(gained)) / np.sqrt(len(gained))
+        return self.score < WORTH * other.score and float(np.mean(gained)) > float(np.std(gained)) / np.sqrt(
+            len(gained)
+        )
 
 
 def long_look(
@@ -111,9 +117,12 @@ def long_look(
     if not candidates or len(candidates) > MOST_CANDIDATES:
         return None
     units, first = _first_terms(reading, states, actions, candidates)
-    # Over a range that was seen once, sines and powers mend each other's misfit: only the kind that a first look asks for stays.
+    # Over a range that was seen once, sines and powers mend each other's misfit: only the kind that a first look asks
+    # for stays.
     waves = {own.name for own, term in (candidates[k] for k in first[1]) if _is_wave(term)}
-    candidates = [(own, term) for own, term in candidates if not (_is_power(own, term) if own.name in waves else _is_wave(term))]
+    candidates = [
+        (own, term) for own, term in candidates if not (_is_power(own, term) if own.name in waves else _is_wave(term))
+    ]
     units, first = _first_terms(reading, states, actions, candidates)
     seen = np.array([name not in reading.hidden for name in reading.state_names])
     longest = max(len(a) for a in actions)
@@ -147,7 +156,11 @@ def long_look(
     if fit is None:
         return None
     draft = _written(as_logged, candidates, fit.factors * units, fit.spread * units, fit.taken, len(space))
-    left = {name: float(value) for name, value, shown in zip(reading.state_names, _full(fit.left, seen), seen, strict=True) if shown}
+    left = {
+        name: float(value)
+        for name, value, shown in zip(reading.state_names, _full(fit.left, seen), seen, strict=True)
+        if shown
+    }
     return LongLook(draft, as_logged, length, stride, left, tuple(history))
 
 
@@ -171,7 +184,15 @@ def _candidates(reading: Reading, states, actions, space: ActionSpace) -> list[t
         turns = own.angle or np.ptp(place) > TURNS
         terms = list(library(reading, own, rows, drives(space, Delay(0, len(space))), []).levels[0])
         if own.velocity and not turns:
-            terms.append(Term(f"state.{own.name} ** 2 * state.{own.velocity}", "viscous", "DRAG_BEND", 1.4, (own.velocity, own.name)))
+            terms.append(
+                Term(
+                    f"state.{own.name} ** 2 * state.{own.velocity}",
+                    "viscous",
+                    "DRAG_BEND",
+                    1.4,
+                    (own.velocity, own.name),
+                )
+            )
         found += [(own, term) for term in terms if turns or not _is_wave(term)]
     return found
 
@@ -185,9 +206,13 @@ def _is_power(own: Coordinate, term: Term) -> bool:
 
 
 def _first_terms(reading: Reading, states, actions, candidates):
-    """What a factor of each candidate is measured in, and the few terms that a regression over short windows takes first."""
+    """What a factor of each candidate is measured in, and the few
+    terms that a regression over short windows takes first.
+    """
     rows = rows_of(reading.state_names, states, actions, angle_columns(reading))
-    samples = samples_in_windows(samples_for(reading, rows, reading.integrator == "rk4"), rows, np.ones(len(rows.before), bool), POOL)
+    samples = samples_in_windows(
+        samples_for(reading, rows, reading.integrator == "rk4"), rows, np.ones(len(rows.before), bool), POOL
+    )
     factors, taken = np.zeros(len(candidates)), []
     units = np.ones(len(candidates))
     for own in reading.coordinates:
@@ -203,8 +228,14 @@ def _first_terms(reading: Reading, states, actions, candidates):
         picked: list[int] = []
         solved = np.zeros(0)
         while len(picked) < min(FIRST_TERMS, len(mine)):
-            options = {j: np.linalg.lstsq(columns[:, [*picked, j]], target, rcond=None) for j in range(len(mine)) if j not in picked}
-            errors = {j: float(np.mean((columns[:, [*picked, j]] @ option[0] - target) ** 2)) for j, option in options.items()}
+            options = {
+                j: np.linalg.lstsq(columns[:, [*picked, j]], target, rcond=None)
+                for j in range(len(mine))
+                if j not in picked
+            }
+            errors = {
+                j: float(np.mean((columns[:, [*picked, j]] @ option[0] - target) ** 2)) for j, option in options.items()
+            }
             best = min(errors, key=lambda j: errors[j])
             picked.append(best)
             solved = options[best][0]
@@ -251,7 +282,9 @@ class _Look:
         self._run, self._slopes = jax.jit(run), jax.jit(slopes)
 
     def fit(self, factors, taken: Sequence[int], starts, rounds: int = 25) -> _Fit | None:
-        """Factors of the taken candidates and all starts, by damped least squares; held-out windows move nothing but their own starts."""
+        """Factors of the taken candidates and all starts, by damped least
+        squares; held-out windows move nothing but their own starts.
+        """
         taken, windows = tuple(taken), self.windows
         mask = np.isin(np.arange(len(self.units)), taken)
         factors, starts, damping = np.where(mask, factors, 0.0), np.array(starts), 1e-4
@@ -273,18 +306,30 @@ class _Look:
                 gs = np.einsum("nhsi,nhs->ni", js, r)
                 ss = ss + 1e-9 * np.einsum("nii->n", ss)[:, None, None] * np.eye(ss.shape[1])
                 solved = np.linalg.solve(ss, np.concatenate([sf, gs[..., None]], axis=-1))
-                normal = np.einsum("nhsp,nhsq->pq", jf[learn], jf[learn]) - np.einsum("nip,niq->pq", sf[learn], solved[learn][..., :-1])
-                slope = np.einsum("nhsp,nhs->p", jf[learn], r[learn]) - np.einsum("nip,ni->p", sf[learn], solved[learn][..., -1])
+                normal = np.einsum("nhsp,nhsq->pq", jf[learn], jf[learn]) - np.einsum(
+                    "nip,niq->pq", sf[learn], solved[learn][..., :-1]
+                )
+                slope = np.einsum("nhsp,nhs->p", jf[learn], r[learn]) - np.einsum(
+                    "nip,ni->p", sf[learn], solved[learn][..., -1]
+                )
                 cost, improved, gain = np.sum(r**2), False, 0.0
                 for _ in range(8):
                     inner = normal[np.ix_(mask, mask)]
                     step = np.zeros(len(factors))
-                    step[mask] = -np.linalg.lstsq(inner + damping * np.diag(np.diag(inner)), slope[mask], rcond=1e-12)[0]
+                    step[mask] = -np.linalg.lstsq(inner + damping * np.diag(np.diag(inner)), slope[mask], rcond=1e-12)[
+                        0
+                    ]
                     moved = (solved[..., -1] + solved[..., :-1] @ step) * self.size
                     then = self._left(factors + step, starts - moved)
                     if np.isfinite(then).all() and np.sum((then / level) ** 2) < cost:
                         gain = 1 - np.sum((then / level) ** 2) / cost
-                        factors, starts, left, improved, damping = factors + step, starts - moved, then, True, max(damping / 5, 1e-9)
+                        factors, starts, left, improved, damping = (
+                            factors + step,
+                            starts - moved,
+                            then,
+                            True,
+                            max(damping / 5, 1e-9),
+                        )
                         break
                     damping *= 8
                 if not improved or gain < 1e-4:
@@ -300,10 +345,14 @@ class _Look:
         return _Fit(factors, taken, starts, self._level(left, windows.held), by_window, gains, spread)
 
     def fuller(self, fit: _Fit) -> _Fit | None:
-        """The fit with one further candidate of those that promise most, or with two where only both together serve held-out windows."""
+        """The fit with one further candidate of those that promise most,
+        or with two where only both together serve held-out windows.
+        """
         promising = [int(k) for k in np.argsort(fit.gains)[::-1] if fit.gains[k] > 0]
         for options in ([(k,) for k in promising[:SINGLES]], list(itertools.combinations(promising[:PAIRED], 2))):
-            trials = [self.fit(fit.factors, (*fit.taken, *option), fit.starts) for option in options if not self.clock.over]
+            trials = [
+                self.fit(fit.factors, (*fit.taken, *option), fit.starts) for option in options if not self.clock.over
+            ]
             serving = [trial for trial in trials if trial is not None and trial.serves(fit)]
             if serving:
                 return min(serving, key=lambda trial: trial.score)

@@ -27,8 +27,8 @@ class Stage:
     trials: int  # how many of the best trials so far take part
     rounds: int  # of least squares, each with a stricter idea of what is an outlier
     evaluations: int  # at most, in a round
-    # Of the largest residual: what is smaller is no outlier in the first round, even where most residuals are smaller still. A law that
-    # only few residuals tell of (a limit that is seldom met) is hardly ever found without.
+    # Of the largest residual: what is smaller is no outlier in the first round, even where most residuals are smaller
+    # still. A law that only few residuals tell of (a limit that is seldom met) is hardly ever found without.
     no_outlier: float = 0.0
 
 
@@ -36,8 +36,9 @@ class Stage:
 class FitStages:
     """How much is tried: draws from the priors, and the stages that the best of them go through.
 
-    The stages before the longer ones see few windows and short rollouts, whose loss is nearly convex and leads into the right valley of
-    the long one. In those of the options, the best trial so far is tried with every option of the choices, and most are soon given up.
+    The stages before the longer ones see few windows and short rollouts, whose loss is nearly convex and leads into the
+    right valley of the long one. In those of the options, the best trial so far is tried with every option of the
+    choices, and most are soon given up.
     """
 
     first: tuple[Stage, ...]
@@ -47,7 +48,8 @@ class FitStages:
     draws_beside: int = 256  # anywhere, beside warm starts
     draws_kept: int = 1  # for every set of options
     draw_every_option: bool = True  # otherwise only those options that the warm starts name
-    exact: bool = True  # whether gradients go through the program; otherwise differences, which a form that is tried once compiles faster
+    # Whether gradients go through the program; otherwise differences, which a form that is tried once compiles faster.
+    exact: bool = True
 
     @property
     def horizon(self) -> int:
@@ -56,7 +58,9 @@ class FitStages:
 
 
 def quick_search_over(horizon: int) -> FitStages:
-    """A search for a form that may be refuted: more starts, of which most are soon given up, and nothing that is slow to compile."""
+    """A search for a form that may be refuted: more starts, of which
+    most are soon given up, and nothing that is slow to compile.
+    """
     search = search_over(horizon)
     first = (
         Stage(horizon=1, trials=24, rounds=1, evaluations=12, no_outlier=0.01),
@@ -72,8 +76,12 @@ def retry_over(horizon: int) -> FitStages:
 
 
 def polish_over(horizon: int) -> FitStages:
-    """A search from constants that explain every experiment: no other options, and only descents over longer rollouts."""
-    return replace(search_over(horizon, draw_every_option=False), first=(), every_option=(), draws_beside=0, exact=False)
+    """A search from constants that explain every experiment: no
+    other options, and only descents over longer rollouts.
+    """
+    return replace(
+        search_over(horizon, draw_every_option=False), first=(), every_option=(), draws_beside=0, exact=False
+    )
 
 
 def search_over(horizon: int, *, draw_every_option: bool = True) -> FitStages:
@@ -81,21 +89,28 @@ def search_over(horizon: int, *, draw_every_option: bool = True) -> FitStages:
     middle = max(1, round(horizon**0.5))
     return FitStages(
         first=(Stage(horizon=1, trials=12, rounds=2, evaluations=30),),
-        every_option=(Stage(horizon=1, trials=12, rounds=1, evaluations=8), Stage(horizon=1, trials=4, rounds=2, evaluations=40)),
-        longer=(Stage(horizon=middle, trials=4, rounds=2, evaluations=30), Stage(horizon=horizon, trials=2, rounds=3, evaluations=30)),
+        every_option=(
+            Stage(horizon=1, trials=12, rounds=1, evaluations=8),
+            Stage(horizon=1, trials=4, rounds=2, evaluations=40),
+        ),
+        longer=(
+            Stage(horizon=middle, trials=4, rounds=2, evaluations=30),
+            Stage(horizon=horizon, trials=2, rounds=3, evaluations=30),
+        ),
         draw_every_option=draw_every_option,
     )
 
 
 WORST = 1e3  # the residual of a rollout that is not finite: far worse than predicting no motion, which has about 1
 FLOOR = 1e-9  # residuals smaller than this are rounding
-# Trials are not ranked below this. Otherwise one that gets the easy fields right to the last bit and the hard ones wrong beats one that
-# gets all of them right to four digits.
+# Trials are not ranked below this. Otherwise one that gets the easy fields right to the last bit and the hard ones
+# wrong beats one that gets all of them right to four digits.
 EXACT = 1e-5
 DIGITS = 7  # of a constant in the text
 SHARPEST = 1e-4  # of the typical motion: no field is taken to be read better than that
 DIFFERENCE = 1e-6  # of a constant's prior range, where the Jacobian comes from differences
-STEEPEST = 1e4  # change of a residual over a prior's range: a steeper one is a jump, where a contact begins, say, and leads nowhere
+# Change of a residual over a prior's range: a steeper one is a jump, where a contact begins, say, and leads nowhere.
+STEEPEST = 1e4
 BATCH = 16  # places at once, at least: fewer take as long
 # The default optimisation of XLA's CPU compiler takes twice as long here and gains nothing.
 QUICK_COMPILE = {"xla_backend_optimization_level": 1}
@@ -113,10 +128,12 @@ class Trial:
 
 
 class Model:
-    """A program's constants as places in the unit box of their priors, and its rollouts and their residuals as functions of them.
+    """A program's constants as places in the unit box of their
+    priors, and its rollouts and their residuals as functions of them.
 
-    A form that is tried once has one compiled function, which rolls out many places: a place and its neighbours give residuals and their
-    Jacobian by differences. An `exact` one has gradients through the program as well, which take longer to compile.
+    A form that is tried once has one compiled function, which rolls out many places: a place and its neighbours give
+    residuals and their Jacobian by differences. An `exact` one has gradients through the program as well, which take
+    longer to compile.
     """
 
     def __init__(self, program: Program, constants: Mapping[str, Constant], space: StateSpace, *, exact: bool):
@@ -146,14 +163,21 @@ class Model:
     def written(self, trial: Trial) -> Trial:
         """The trial with constants as they will stand in the text: what is reported is what was evaluated."""
         values = self.values(trial.place, trial.options)
-        return replace(trial, place=np.array([place_of(constant, as_written(values[name])) for name, constant in self.free.items()]))
+        return replace(
+            trial,
+            place=np.array([place_of(constant, as_written(values[name])) for name, constant in self.free.items()]),
+        )
 
-    def _predicted(self, place: Float[Array, " C"], options: Any, resync: Bool[Array, " H"], data: Any) -> Float[Array, "N H S"]:
+    def _predicted(
+        self, place: Float[Array, " C"], options: Any, resync: Bool[Array, " H"], data: Any
+    ) -> Float[Array, "N H S"]:
         dynamics = self._program.bind("jax", self.values(place, options))
         roll = jax.vmap(lambda start, action, truth: teacher_forced_rollout(dynamics, start, action, truth, resync))
         return roll(*data[:3])
 
-    def _residuals(self, place: Float[Array, " C"], options: Any, resync: Bool[Array, " H"], data: Any) -> Float[Array, " R"]:
+    def _residuals(
+        self, place: Float[Array, " C"], options: Any, resync: Bool[Array, " H"], data: Any
+    ) -> Float[Array, " R"]:
         return self.residuals_of(self._predicted(place, options, resync, data), *data[2:], xp=jnp).ravel()
 
     def residuals_of(self, predicted: Any, truths: Any, weights: Any, xp: Any = np) -> Any:
@@ -167,7 +191,9 @@ class Model:
 
 
 class Loss:
-    """A model's residuals on one set of windows, which a horizon cuts into shorter ones: by default the one it is in the end about."""
+    """A model's residuals on one set of windows, which a horizon cuts
+    into shorter ones: by default the one it is in the end about.
+    """
 
     def __init__(self, model: Model, windows: Windows, weights: Float[np.ndarray, " S"], horizon: int):
         self._model = model
@@ -186,12 +212,16 @@ class Loss:
 
     def residuals(self, trial: Trial, horizon: int | None = None) -> np.ndarray:
         if self._model.exact:
-            return np.asarray(self._model.compiled_residuals(trial.place, trial.options, self._resync_every(horizon), self._data))
+            return np.asarray(
+                self._model.compiled_residuals(trial.place, trial.options, self._resync_every(horizon), self._data)
+            )
         return self._around(trial, horizon)[0]
 
     def jacobian(self, trial: Trial, horizon: int | None = None) -> np.ndarray:
         if self._model.exact:
-            jacobian = np.asarray(self._model.compiled_jacobian(trial.place, trial.options, self._resync_every(horizon), self._data))
+            jacobian = np.asarray(
+                self._model.compiled_jacobian(trial.place, trial.options, self._resync_every(horizon), self._data)
+            )
         else:
             around = self._around(trial, horizon)
             jacobian = (around[1:] - around[0]).T / _moves(trial.place)
@@ -206,8 +236,12 @@ class Loss:
             self._last = key, self._many(places, trial.options, self._resync_every(horizon))
         return self._last[1]
 
-    def _many(self, places: Float[np.ndarray, "B C"], options: tuple[int, ...], resync: Bool[Array, " H"]) -> Float[np.ndarray, "B R"]:
-        return self._model.residuals_of(self._predicted(places, options, resync), self._truths, self._weights).reshape(len(places), -1)
+    def _many(
+        self, places: Float[np.ndarray, "B C"], options: tuple[int, ...], resync: Bool[Array, " H"]
+    ) -> Float[np.ndarray, "B R"]:
+        return self._model.residuals_of(self._predicted(places, options, resync), self._truths, self._weights).reshape(
+            len(places), -1
+        )
 
     def _predicted(
         self, places: Float[np.ndarray, "B C"], options: tuple[int, ...], resync: Bool[Array, " H"]
@@ -216,7 +250,9 @@ class Loss:
         full = places[np.minimum(np.arange(self._model.batch), len(places) - 1)]
         return np.asarray(self._model.compiled_predictions(full, options, resync, self._data))[: len(places)]
 
-    def costs(self, places: Float[np.ndarray, "N C"], options: tuple[int, ...], horizon: int = 1, soft: float = 0.1) -> np.ndarray:
+    def costs(
+        self, places: Float[np.ndarray, "N C"], options: tuple[int, ...], horizon: int = 1, soft: float = 0.1
+    ) -> np.ndarray:
         costs = []
         for first in range(0, len(places), self._model.batch):
             residuals = self._many(places[first : first + self._model.batch], options, self._resync_every(horizon))
@@ -242,8 +278,12 @@ def motion_weights(windows: Windows, space: StateSpace) -> np.ndarray:
     return np.where(asked & (scale > 0), 1.0 / np.where(scale > 0, scale, 1.0), 0.0)
 
 
-def weights_by_precision(weights: Float[np.ndarray, " S"], residuals: Float[np.ndarray, " R"]) -> Float[np.ndarray, " S"]:
-    """Weights in proportion to how well each field is read; nine of ten one-step residuals tell, since much may be at rest mostly."""
+def weights_by_precision(
+    weights: Float[np.ndarray, " S"], residuals: Float[np.ndarray, " R"]
+) -> Float[np.ndarray, " S"]:
+    """Weights in proportion to how well each field is read; nine of
+    ten one-step residuals tell, since much may be at rest mostly.
+    """
     spread = np.maximum(np.quantile(np.abs(residuals.reshape(-1, len(weights))), 0.9, axis=0), SHARPEST)
     return weights * np.min(spread[weights > 0], initial=1.0) / spread
 

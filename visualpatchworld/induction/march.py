@@ -1,4 +1,6 @@
-"""Programs run over many rows at once under numpy, and constants settled that way: no compilation, so a rival costs milliseconds."""
+"""Programs run over many rows at once under numpy, and constants
+settled that way: no compilation, so a rival costs milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,17 @@ class _Late(Exception):
 
 
 def march(
-    program: Program, starts: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N H A"], constants: Mapping[str, Any] | None = None
+    program: Program,
+    starts: Float[np.ndarray, "N S"],
+    actions: Float[np.ndarray, "N H A"],
+    constants: Mapping[str, Any] | None = None,
 ) -> Float[np.ndarray, "N H S"]:
     """Open-loop rollouts with one array per field of the State; the program must treat numbers and arrays alike."""
     dynamics = program.bind("numpy", constants)
     width = starts.shape[1]
-    extra = [np.full(len(starts), float(value)) for value in list(getattr(dynamics.State, "_field_defaults", {}).values())]
+    extra = [
+        np.full(len(starts), float(value)) for value in list(getattr(dynamics.State, "_field_defaults", {}).values())
+    ]
     fields = [*starts.T, *extra][: len(dynamics.State._fields)]  # pyright: ignore[reportAttributeAccessIssue]
     state = dynamics.State(*fields)
     out = np.empty((len(starts), actions.shape[1], width))
@@ -75,7 +82,8 @@ def polish(
     robust: bool = True,
     clock: Clock = NO_LIMIT,
 ) -> Draft:
-    """The draft with its free constants (and `extra` ones) moved to where short rollouts stay closest; slopes by differences.
+    """The draft with its free constants (and `extra` ones) moved
+    to where short rollouts stay closest; slopes by differences.
 
     `usable` says per stretch and field whether it counts; residuals are in units of each field's typical motion.
     """
@@ -85,7 +93,11 @@ def polish(
     scales = motion_scales(stretches)
     first = np.array([float(draft.program.constants[name]) for name in names])
     unit = np.where(first == 0, 1.0, np.abs(first))
-    weight = np.ones(stretches.truths.shape) if usable is None else np.broadcast_to(usable[:, None, :], stretches.truths.shape)
+    weight = (
+        np.ones(stretches.truths.shape)
+        if usable is None
+        else np.broadcast_to(usable[:, None, :], stretches.truths.shape)
+    )
 
     def residuals(place: np.ndarray) -> np.ndarray:
         values = dict(zip(names, place * unit, strict=True))
@@ -140,7 +152,9 @@ def polish(
 
 
 class _Best:
-    """Residuals that remember where the least was left, large ones counting less: an optimiser that is stopped says nothing."""
+    """Residuals that remember where the least was left, large ones
+    counting less: an optimiser that is stopped says nothing.
+    """
 
     def __init__(self, residuals: Callable[[np.ndarray], np.ndarray], typical: float, clock: Clock):
         self.residuals, self.typical, self.clock = residuals, typical, clock
@@ -157,7 +171,9 @@ class _Best:
         return left
 
 
-def steps_of(before: Float[np.ndarray, "N S"], after: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N A"]) -> Stretches:
+def steps_of(
+    before: Float[np.ndarray, "N S"], after: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N A"]
+) -> Stretches:
     """Single steps as stretches."""
     return Stretches(before, actions[:, None, :], after[:, None, :])
 
@@ -174,8 +190,12 @@ class Settled:
     slopes: Float[np.ndarray, "N R C"]
 
 
-def roll_columns(program: Program, stretches: Stretches, constants: Mapping[str, float | np.ndarray]) -> Float[np.ndarray, "*V N H S"]:
-    """Open-loop rollouts of all stretches at once: a field is a column of N numbers, a constant one number or a column of V variants."""
+def roll_columns(
+    program: Program, stretches: Stretches, constants: Mapping[str, float | np.ndarray]
+) -> Float[np.ndarray, "*V N H S"]:
+    """Open-loop rollouts of all stretches at once: a field is a column
+    of N numbers, a constant one number or a column of V variants.
+    """
     dynamics = program.bind("numpy", constants)
     shape = np.broadcast_shapes((len(stretches.starts),), *(np.shape(value) for value in constants.values()))
     state, after = dynamics.State(*stretches.starts.T), []
@@ -186,7 +206,9 @@ def roll_columns(program: Program, stretches: Stretches, constants: Mapping[str,
     return np.stack(after, axis=-2)
 
 
-def settle(program: Program, free: Sequence[str], stretches: Stretches, *, rounds: int = 12, clock: Clock = NO_LIMIT) -> Settled:
+def settle(
+    program: Program, free: Sequence[str], stretches: Stretches, *, rounds: int = 12, clock: Clock = NO_LIMIT
+) -> Settled:
     """Gauss-Newton steps on the rollouts' errors, outlying stretches left out; a step that does not help is halved."""
     scales = motion_scales(stretches)
     place = np.array([float(program.constants[name]) for name in free])

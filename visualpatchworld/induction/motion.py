@@ -1,4 +1,6 @@
-"""From a law of motion to the text of a program: constants, state, rates of change, an integrator, and limits in their order."""
+"""From a law of motion to the text of a program: constants, state,
+rates of change, an integrator, and limits in their order.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ class Number:
 
 @dataclass(frozen=True)
 class Way:
-    """How a coordinate follows from the links of a chain: what it is the sum of, and its speed as code. Forces act on it the same way."""
+    """How a coordinate follows from the links of a chain: what it is the sum of, and its speed as code.
+
+    Forces act on it the same way.
+    """
 
     coordinate: str
     shares: tuple[float, ...]
@@ -47,9 +52,9 @@ class Way:
 class Rates:
     """How fast everything changes, as code.
 
-    `lines` compute what `changes` need; in them `state`, `action`, `DT` (seconds of one physics step) and the numbers' names are known.
-    In `changes`, `new.FIELD` is the value that the same step has just given to a field.
-    `changes` gives, for every velocity (its acceleration) and for every coordinate without one (its speed), a Python expression.
+    `lines` compute what `changes` need; in them `state`, `action`, `DT` (seconds of one physics step) and the numbers'
+    names are known. In `changes`, `new.FIELD` is the value that the same step has just given to a field. `changes`
+    gives, for every velocity (its acceleration) and for every coordinate without one (its speed), a Python expression.
     `memory` is what the world remembers without showing it: name, first value, and an expression for its next value.
     """
 
@@ -61,19 +66,24 @@ class Rates:
     helpers: tuple[Callable[..., Any], ...] = ()  # law functions whose source goes into the program
     memory: tuple[tuple[str, float, str], ...] = ()
     empirical: bool = False
-    speeds: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()  # of a coordinate that several velocities move: which, how often
-    # Where forces and a mass matrix make the rates: `lines` end with `forces` and `mass`, which limits may change before `solution`.
+    # Of a coordinate that several velocities move: which, how often.
+    speeds: tuple[tuple[str, tuple[tuple[str, float], ...]], ...] = ()
+    # Where forces and a mass matrix make the rates: `lines` end with `forces` and `mass`, which limits may change
+    # before `solution`.
     solution: tuple[str, ...] = ()
     ways: tuple[Way, ...] = ()
-    timing: tuple[Integrator, int, float] | None = None  # integrator, sub-steps and time step, where the rates were found under them
+    # Integrator, sub-steps and time step, where the rates were found under them.
+    timing: tuple[Integrator, int, float] | None = None
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What is done to the new values of a step before they count, right after velocities or after coordinates were moved.
+    """What is done to the new values of a step before they count,
+    right after velocities or after coordinates were moved.
 
-    `lines` assign to the plain names of fields: `speed = np.clip(speed, -TOP, TOP)`; `state` is the state before the step. In the
-    phase of forces they change what makes the rates: `forces` of a chain, or how fast a velocity changes, `speed_gained`.
+    `lines` assign to the plain names of fields: `speed = np.clip(speed, -TOP, TOP)`; `state` is the state before the
+    step. In the phase of forces they change what makes the rates: `forces` of a chain, or how fast a velocity changes,
+    `speed_gained`.
     """
 
     phase: Phase
@@ -93,14 +103,18 @@ def assemble(
     limits: Sequence[Limit] = (),
     header: str = "",
 ) -> Draft:
-    """The draft of a program that moves the reading's state by these rates under an integrator, and then keeps it within the limits."""
+    """The draft of a program that moves the reading's state by these
+    rates under an integrator, and then keeps it within the limits.
+    """
     integrator = integrator or reading.integrator
     numbers = (*rates.numbers, *(number for limit in limits for number in limit.numbers))
     clashing = {number.name for number in numbers if [other.name for other in numbers].count(number.name) > 1}
     if clashing:
         raise ValueError(f"two laws of one program share the constants {', '.join(sorted(clashing))}")
     rates = _with_forces(rates, [limit for limit in limits if limit.phase == "force"])
-    timed = integrator != "none" or any("DT" in text for text in (*rates.lines, *(change for _, change in rates.changes)))
+    timed = integrator != "none" or any(
+        "DT" in text for text in (*rates.lines, *(change for _, change in rates.changes))
+    )
     constants = [f"DT = {_text(reading.dt / substeps)}  # s, one physics step"] if timed else []
     constants += [f"SUBSTEPS = {substeps}  # physics steps in one step"] if substeps > 1 else []
     constants += [number_line(number) for number in numbers]
@@ -115,9 +129,20 @@ def assemble(
     blocks += _moves(reading, rates, integrator, moving, name="step" if substeps == 1 else "move")
     if substeps > 1:
         loop = ["    for _ in range(SUBSTEPS):", "        state = move(state, action)", "    return state"]
-        blocks.append("\n".join(["def step(state, action):", '    """One step: the action is held over all physics steps."""', *loop]))
+        blocks.append(
+            "\n".join(
+                ["def step(state, action):", '    """One step: the action is held over all physics steps."""', *loop]
+            )
+        )
     blocks += reading.functions()
-    top = [f'"""{header or rates.name}"""', "", "from typing import NamedTuple", "", "import jax.numpy as np  # or: import numpy as np", ""]
+    top = [
+        f'"""{header or rates.name}"""',
+        "",
+        "from typing import NamedTuple",
+        "",
+        "import jax.numpy as np  # or: import numpy as np",
+        "",
+    ]
     text = "\n".join([*top, *constants]) + "\n\n\n" + "\n\n\n".join(blocks) + "\n"
     laws = (*rates.laws, *((limit.law, limit.of) for limit in limits))
     free = tuple(number.name for number in numbers if number.free)
@@ -133,11 +158,20 @@ def gained(velocity: str) -> str:
 def _with_forces(rates: Rates, limits: Sequence[Limit]) -> Rates:
     """The rates with limits that act as forces."""
     if rates.solution:
-        return replace(rates, lines=(*rates.lines, *(line for limit in limits for line in limit.lines), *rates.solution))
-    stopped = [(of, change) for of, change in rates.changes if any(gained(of) in line for limit in limits for line in limit.lines)]
+        return replace(
+            rates, lines=(*rates.lines, *(line for limit in limits for line in limit.lines), *rates.solution)
+        )
+    stopped = [
+        (of, change)
+        for of, change in rates.changes
+        if any(gained(of) in line for limit in limits for line in limit.lines)
+    ]
     if any("new." in change for _, change in stopped):
         raise ValueError("a stop that acts as a force needs rates at the beginning of a step")
-    lines = [*(f"{gained(of)} = {change}" for of, change in stopped), *(line for limit in limits for line in limit.lines)]
+    lines = [
+        *(f"{gained(of)} = {change}" for of, change in stopped),
+        *(line for limit in limits for line in limit.lines),
+    ]
     changes = tuple((of, gained(of) if (of, change) in stopped else change) for of, change in rates.changes)
     return replace(rates, lines=(*rates.lines, *lines), changes=changes)
 
@@ -182,7 +216,10 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
     changes = dict(rates.changes)
     moving = [c for c in reading.coordinates if c.velocity is not None and c.velocity in changes]
     plain = [c.name for c in reading.coordinates if c.velocity is None and c.name in changes]
-    after = {phase: [line for limit in limits if limit.phase == phase for line in limit.lines] for phase in ("velocity", "coordinate")}
+    after = {
+        phase: [line for limit in limits if limit.phase == phase for line in limit.lines]
+        for phase in ("velocity", "coordinate")
+    }
     updated = [*(c.name for c in moving), *(c.velocity for c in moving if c.velocity), *plain]
     blocks, lines = [], []
     if integrator == "rk4":
@@ -191,7 +228,9 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
         long = [f"{of}_rate = {change}" for of, change in sums.items() if len(change) > LONG_CHANGE]
         given = [f"{of}_rate" if len(change) > LONG_CHANGE else change for of, change in sums.items()]
         body = [*rates.lines, *long, f"return ({', '.join([*speeds, *given])},)"]
-        blocks.append("\n".join(["def rates(state, action):", '    """How fast each field changes."""', *_indented(body)]))
+        blocks.append(
+            "\n".join(["def rates(state, action):", '    """How fast each field changes."""', *_indented(body)])
+        )
         shift = ", ".join(f"{field}=state.{field} + time * slope[{i}]" for i, field in enumerate(updated))
         nudge = [
             "def nudged(state, slope, time):",
@@ -201,12 +240,18 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
         blocks.append("\n".join(nudge))
         lines += ["k1 = rates(state, action)", "k2 = rates(nudged(state, k1, DT / 2), action)"]
         lines += ["k3 = rates(nudged(state, k2, DT / 2), action)", "k4 = rates(nudged(state, k3, DT), action)"]
-        lines += [f"{f} = state.{f} + DT / 6 * (k1[{i}] + 2 * k2[{i}] + 2 * k3[{i}] + k4[{i}])" for i, f in enumerate(updated)]
+        lines += [
+            f"{f} = state.{f} + DT / 6 * (k1[{i}] + 2 * k2[{i}] + 2 * k3[{i}] + k4[{i}])" for i, f in enumerate(updated)
+        ]
         lines += [*after["velocity"], *after["coordinate"]]
     else:
         begin, end = ("", "") if integrator == "none" else ("DT * (", ")")
         early = "state." if integrator == "explicit" else ""
-        assigned = {c.velocity: f"{c.velocity} = state.{c.velocity} + {begin}{changes[c.velocity]}{end}" for c in moving if c.velocity}
+        assigned = {
+            c.velocity: f"{c.velocity} = state.{c.velocity} + {begin}{changes[c.velocity]}{end}"
+            for c in moving
+            if c.velocity
+        }
         assigned |= {field: f"{field} = state.{field} + {begin}{changes[field]}{end}" for field in plain}
         moved = {c.name: f"{c.name} = state.{c.name} + DT * {_speed(rates, c, early, whole=True)}" for c in moving}
         lines += rates.lines
@@ -220,8 +265,12 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
     return [*blocks, "\n".join([f"def {name}(state, action):", doc, *_indented(lines)])]
 
 
-def in_order(reading: Reading, needs: Mapping[str, Collection[str]], integrator: Integrator | None = None) -> list[str] | None:
-    """Fields in an order in which each comes after those whose new values it needs; None where they need each other in a circle."""
+def in_order(
+    reading: Reading, needs: Mapping[str, Collection[str]], integrator: Integrator | None = None
+) -> list[str] | None:
+    """Fields in an order in which each comes after those whose new
+    values it needs; None where they need each other in a circle.
+    """
     integrator = integrator or reading.integrator
     wanted = {field: set(needs.get(field, ())) for field in reading.state_names}
     for c in reading.coordinates:
@@ -237,9 +286,13 @@ def in_order(reading: Reading, needs: Mapping[str, Collection[str]], integrator:
     return order
 
 
-def _one_after_another(reading: Reading, assigned: Mapping[str, str], integrator: Integrator, limits: Sequence[Limit]) -> list[str]:
+def _one_after_another(
+    reading: Reading, assigned: Mapping[str, str], integrator: Integrator, limits: Sequence[Limit]
+) -> list[str]:
     """Assignments in an order in which new values that are needed are there, each limit right after its fields."""
-    order = in_order(reading, {field: re.findall(r"\bnew\.(\w+)", line) for field, line in assigned.items()}, integrator)
+    order = in_order(
+        reading, {field: re.findall(r"\bnew\.(\w+)", line) for field, line in assigned.items()}, integrator
+    )
     if order is None:
         raise ValueError("fields of one program need each other's new values in a circle")
     order = [field for field in order if field in assigned]
@@ -256,7 +309,9 @@ def _speed(rates: Rates, coordinate: Coordinate, early: str, *, whole: bool = Fa
     """How fast a coordinate moves: by its own velocity or, in a chain, by a sum of several."""
     parts = dict(rates.speeds).get(coordinate.name, ((str(coordinate.velocity), coordinate.velocity_scale),))
     factors = ["" if abs(factor) == 1 else f"{abs(factor):g} * " for _, factor in parts]
-    text = " ".join(f"{'-' if f < 0 else '+'} {times}{early}{v}" for (v, f), times in zip(parts, factors, strict=True)).removeprefix("+ ")
+    text = " ".join(
+        f"{'-' if f < 0 else '+'} {times}{early}{v}" for (v, f), times in zip(parts, factors, strict=True)
+    ).removeprefix("+ ")
     return f"({text})" if whole and " " in text else text
 
 

@@ -1,4 +1,6 @@
-"""Columns as time series that may be coordinates, and which column is the velocity of which, with time step and integrator."""
+"""Columns as time series that may be coordinates, and which
+column is the velocity of which, with time step and integrator.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ MOSTLY = 0.5  # of the steps: what moves in fewer is looked at in these alone
 MOVES = 0.02  # of a coordinate's motion: what a velocity must itself make of it
 SAME = 0.05  # how far apart two time steps may be that count as one
 
-GivenRoles = Mapping[int, tuple[str, int | None]]  # by column: the role that a user gave it, and the column that it is of
+# By column: the role that a user gave it, and the column that it is of.
+GivenRoles = Mapping[int, tuple[str, int | None]]
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,9 @@ def circles(seen: Float[np.ndarray, "N O"], live: Sequence[int], given: GivenRol
 
 def on_circle(trajectories: Sequence[Trajectory], circle: tuple[int, ...]) -> Series:
     """The angle whose cosine and sine these columns are."""
-    angles = tuple(np.unwrap(np.arctan2(t.observations[:, circle[1]], t.observations[:, circle[0]])) for t in trajectories)
+    angles = tuple(
+        np.unwrap(np.arctan2(t.observations[:, circle[1]], t.observations[:, circle[0]])) for t in trajectories
+    )
     return Series(circle, angles, True, False)
 
 
@@ -85,7 +90,10 @@ def plain(trajectories: Sequence[Trajectory], column: int, given: GivenRoles) ->
 
 
 def away_from_edges(series: Series) -> Bool[np.ndarray, " N"]:
-    """Steps that do not end at a value that is met again and again: a wall. Without them the coordinate follows its velocity."""
+    """Steps that do not end at a value that is met again and again: a wall.
+
+    Without them the coordinate follows its velocity.
+    """
     after = np.concatenate([part[1:] for part in series.values])
     before = np.concatenate([part[:-1] for part in series.values])
     free = ~(repeated(after) & (after != before)) & ~(repeated(after) & repeated(before))
@@ -103,7 +111,9 @@ class Pair(NamedTuple):
 
 
 class TimeStep(NamedTuple):
-    """Seconds per step, the weight of the old velocity in a coordinate's motion, and the integrator that has this weight."""
+    """Seconds per step, the weight of the old velocity in a
+    coordinate's motion, and the integrator that has this weight.
+    """
 
     seconds: float
     weight: float | None
@@ -111,7 +121,9 @@ class TimeStep(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What pairs are looked for in: trajectories, the columns that may be velocities, rounding of every column, and what a user gave."""
+    """What pairs are looked for in: trajectories, the columns that may
+    be velocities, rounding of every column, and what a user gave.
+    """
 
     trajectories: Sequence[Trajectory]
     columns: Sequence[int]
@@ -133,7 +145,13 @@ def velocity_pairs(observed: Observed, series: Sequence[Series], dt: float | Non
         backward = pair.slope < 0 and len(series[pair.coordinate].columns) == 1
         odd = dt is not None and abs(pair.slope / dt - 1) > SAME
         # A velocity follows its coordinate in nearly every world; this only settles what the data leave open.
-        return (backward, odd, round(np.log10(max(pair.left, 1e-9))), series[pair.coordinate].columns[0] > pair.column, pair.left)
+        return (
+            backward,
+            odd,
+            round(np.log10(max(pair.left, 1e-9))),
+            series[pair.coordinate].columns[0] > pair.column,
+            pair.left,
+        )
 
     chosen: list[Pair] = []
     busy: set[int] = set()  # columns that are velocities
@@ -185,10 +203,11 @@ def _possible_pairs(observed: Observed, k: int, one: Series) -> list[Pair]:
 def relative_pairs(
     observed: Observed, series: list[Series], pairs: Sequence[Pair], step: float
 ) -> tuple[list[Pair], dict[int, int], list[Series]]:
-    """Absolute angles whose velocity columns are relative: the angle moves by the motion of another one and by one more column.
+    """Absolute angles whose velocity columns are relative: the
+    angle moves by the motion of another one and by one more column.
 
-    The answer has a pair for each such angle, by angle the one that it counts from, and the series with those angles as differences.
-    An angle that was found so may carry the next.
+    The answer has a pair for each such angle, by angle the one that it counts from, and the series with those angles as
+    differences. An angle that was found so may carry the next.
     """
     counted, bases, more = list(series), dict[int, int](), list(pairs)
     absolute = list(series)
@@ -230,7 +249,9 @@ def time_step(observed: Observed, series: Sequence[Series], pairs: Sequence[Pair
     same = [pair for pair in pairs if abs(abs(pair.slope) / step - 1) < SAME] or [pairs[best]]
     weights = [_weight(observed, series, pair, step if len(same) > 1 or not dt else abs(pair.slope)) for pair in same]
     weight = float(np.median(weights))
-    integrator: Integrator = "explicit" if abs(weight - 1) < DECIDED else "semi-implicit" if abs(weight) < DECIDED else "unknown"
+    integrator: Integrator = (
+        "explicit" if abs(weight - 1) < DECIDED else "semi-implicit" if abs(weight) < DECIDED else "unknown"
+    )
     return TimeStep(step, weight, integrator)
 
 
@@ -243,7 +264,9 @@ def _parts(observed: Observed, series: Sequence[Series], pair: Pair) -> tuple[np
 
 
 def _without_jumps(old: Float[np.ndarray, " N"], new: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
-    """Steps in which a velocity changes no more than in most: a bounce weighs so much that it alone would tell the integrator."""
+    """Steps in which a velocity changes no more than in most: a
+    bounce weighs so much that it alone would tell the integrator.
+    """
     change = np.abs(new - old)
     usual = change <= JUMP * float(np.median(change))
     return usual if usual.mean() > MOSTLY_SMOOTH else np.ones(len(old), bool)

@@ -1,4 +1,6 @@
-"""Where random actions never come: looks at chosen states beyond all that was visited, pumped energy, and plans to an extreme."""
+"""Where random actions never come: looks at chosen states beyond
+all that was visited, pumped energy, and plans to an extreme.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ StatePolicy = Callable[[Float[np.ndarray, "T+1 S"]], Float[np.ndarray, " A"]]
 
 
 class Places:
-    """Which place of a world shows a chosen state; found by moving one number of a place at a time and looking, which takes no step."""
+    """Which place of a world shows a chosen state; found by moving one
+    number of a place at a time and looking, which takes no step.
+    """
 
     def __init__(self, world: World, reading: Reading, place: np.ndarray, slopes: Float[np.ndarray, "S P"]):
         self.world, self.reading = world, reading
@@ -56,7 +60,9 @@ class Places:
 
 
 def find_places(world: World, reading: Reading, visited: Sequence[np.ndarray]) -> Places | None:
-    """How states become places, where that is a shift and a stretch of numbers; None where it is not, or where no place can be set."""
+    """How states become places, where that is a shift and a stretch
+    of numbers; None where it is not, or where no place can be set.
+    """
     if "place" not in world.powers or len(visited) < LEAST_PLACES:
         return None
     known = np.array(visited)
@@ -84,7 +90,9 @@ def find_places(world: World, reading: Reading, visited: Sequence[np.ndarray]) -
 
 
 class Look(NamedTuple):
-    """One step from a chosen state: what it was, and what happened: an end, what it paid if that has few values, or a step mispredicted."""
+    """One step from a chosen state: what it was, and what happened: an
+    end, what it paid if that has few values, or a step mispredicted.
+    """
 
     trajectory: Trajectory
     happened: tuple[bool, float, bool]
@@ -148,11 +156,17 @@ class Probe:
         return bool((np.abs(given - states[1]) > self.tolerance).any())
 
     def rays(self) -> list[Edge]:
-        """Outward from visited states in every field, both ways: where something begins to happen, narrowed by halving."""
+        """Outward from visited states in every field, both ways:
+        where something begins to happen, narrowed by halving.
+        """
         reading, names = self.places.reading, self.steps.names
         velocities = {c.velocity for c in reading.coordinates}
         angles = {c.name for c in reading.coordinates if c.angle}
-        moving = [k for k, name in enumerate(names) if name not in (*reading.hidden, *(parameter for parameter, _ in reading.parameters))]
+        moving = [
+            k
+            for k, name in enumerate(names)
+            if name not in (*reading.hidden, *(parameter for parameter, _ in reading.parameters))
+        ]
         edges = []
         for k, side in [(k, side) for k in moving for side in (1, -1)]:
             seen = self.steps.before[:, k]
@@ -160,7 +174,9 @@ class Probe:
             reach = max(float((side * (seen - middle)).max()), 1e-3 * float(np.ptp(seen)))
             looks = OUTWARD_SPEED if names[k] in velocities else OUTWARD
             values = [middle + side * reach * GROWTH**j for j in range(looks + 1)]
-            edge = self._ray(k, side, [value for value in values if names[k] not in angles or abs(value - middle) < 2 * np.pi])
+            edge = self._ray(
+                k, side, [value for value in values if names[k] not in angles or abs(value - middle) < 2 * np.pi]
+            )
             edges += [edge] if edge is not None else []
         return edges
 
@@ -256,7 +272,11 @@ def extreme_actions(space: ActionSpace) -> list[Float[np.ndarray, " A"]]:
     """The corners of an action space, or each of its choices with the others at their first; never very many."""
     if space.kind == "discrete":
         middle = [0.0] * len(space)
-        return [np.array([*middle[:i], float(k), *middle[i + 1 :]]) for i, count in enumerate(space.counts) for k in range(count)]
+        return [
+            np.array([*middle[:i], float(k), *middle[i + 1 :]])
+            for i, count in enumerate(space.counts)
+            for k in range(count)
+        ]
     rest = (np.array(space.low) + np.array(space.high)) / 2
     corners = []
     for i, (low, high) in enumerate(zip(space.low, space.high, strict=True)):
@@ -268,7 +288,9 @@ def extreme_actions(space: ActionSpace) -> list[Float[np.ndarray, " A"]]:
 
 
 def pumping_policies(reading: Reading, space: ActionSpace) -> Iterator[StatePolicy]:
-    """Two opposite actions, chosen by which way something moves: that feeds energy into whatever can swing, or takes it out."""
+    """Two opposite actions, chosen by which way something moves:
+    that feeds energy into whatever can swing, or takes it out.
+    """
     names = reading.state_names
     pairs = _opposite_pairs(space)
     for coordinate in reading.coordinates:
@@ -296,13 +318,17 @@ def acting(policy: StatePolicy, reading: Reading, first: Float[np.ndarray, " A"]
 
     def act(observations: Sequence[Float[np.ndarray, " O"]]) -> Float[np.ndarray, " A"]:
         seen = np.array(observations[-3:])
-        return first if len(seen) == 1 else policy(reading.states(Trajectory(seen, np.zeros((len(seen) - 1, len(first))))))
+        return (
+            first if len(seen) == 1 else policy(reading.states(Trajectory(seen, np.zeros((len(seen) - 1, len(first))))))
+        )
 
     return act
 
 
 class Extremes:
-    """Plans to extremes: for each field, and for cosines and heights of angles, the actions that a program says take it furthest."""
+    """Plans to extremes: for each field, and for cosines and heights
+    of angles, the actions that a program says take it furthest.
+    """
 
     def __init__(self, program: Program, reading: Reading, space: ActionSpace, horizon: int = MOST_STEPS):
         self.space, self.horizon = space, horizon
@@ -313,7 +339,9 @@ class Extremes:
 
         def values_of(state: Float[Array, " S"]) -> Float[Array, " F"]:
             named = SimpleNamespace(**dict(zip(world.field_names, state, strict=True)))
-            return jnp.stack([jnp.asarray(eval(part, {"state": named, "np": jnp, "wrap": wrap}), jnp.float32) for part in code])
+            return jnp.stack(
+                [jnp.asarray(eval(part, {"state": named, "np": jnp, "wrap": wrap}), jnp.float32) for part in code]
+            )
 
         def reached(start: Float[Array, " S"], actions: Float[Array, "H A"]) -> Float[Array, " F"]:
             """The largest and the smallest value of each atom along the way, up to an end."""
@@ -331,7 +359,9 @@ class Extremes:
         self._reached = jax.jit(jax.vmap(reached, in_axes=(None, 0)))
 
     def plan(self, first: Float[np.ndarray, " O"], rng: np.random.Generator) -> list[Float[np.ndarray, "H A"]]:
-        """The best found actions for each target, best beyond all others first changed a little and tried again for a few rounds."""
+        """The best found actions for each target, best beyond all others
+        first changed a little and tried again for a few rounds.
+        """
         start = self._read(jnp.asarray(first, jnp.float32))
         draws = self._draw(rng)
         merits = np.asarray(self._reached(start, jnp.asarray(draws, jnp.float32)))
@@ -351,11 +381,17 @@ class Extremes:
         for i in range(NUM_DRAWS):
             hold = HOLDS[i % len(HOLDS)]
             count = -(-self.horizon // hold)
-            drawn = np.array([self.space.sample(rng) for _ in range(count)]) if i % 2 else edges[rng.integers(len(edges), size=count)]
+            drawn = (
+                np.array([self.space.sample(rng) for _ in range(count)])
+                if i % 2
+                else edges[rng.integers(len(edges), size=count)]
+            )
             draws.append(np.repeat(drawn, hold, axis=0)[: self.horizon])
         return np.array(draws)
 
-    def _changed(self, actions: Float[np.ndarray, "H A"], rng: np.random.Generator, count: int) -> Float[np.ndarray, "K H A"]:
+    def _changed(
+        self, actions: Float[np.ndarray, "H A"], rng: np.random.Generator, count: int
+    ) -> Float[np.ndarray, "K H A"]:
         """The actions with a few stretches drawn anew."""
         changed = np.repeat(actions[None], count, axis=0)
         edges = np.array(extreme_actions(self.space))

@@ -1,4 +1,6 @@
-"""What the fields of a world are and are called: coordinates, angles, velocities, with evidence; and states read off observations."""
+"""What the fields of a world are and are called: coordinates, angles,
+velocities, with evidence; and states read off observations.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,21 @@ from jaxtyping import Float
 
 from visualpatchworld.world.trajectory import Trajectory
 
-RESERVED = ("state", "action", "np", "step", "move", "rates", "nudged", "observe", "read", "reward", "terminated", "valid", "wrapped")
+RESERVED = (
+    "state",
+    "action",
+    "np",
+    "step",
+    "move",
+    "rates",
+    "nudged",
+    "observe",
+    "read",
+    "reward",
+    "terminated",
+    "valid",
+    "wrapped",
+)
 Role = Literal["coordinate", "velocity", "angle", "cos", "sin", "derived", "constant", "noise"]
 Integrator = Literal["none", "explicit", "semi-implicit", "rk4", "unknown"]
 
@@ -30,8 +46,15 @@ class Names:
         """The name of a coordinate that these columns show."""
         label = self.labels[columns[0]]
         if len(columns) == 2:
-            bare = re.sub(r"(?i)\b(cos|sin|cosine|sine)\b|_?(cos|sin)_?", " ", label).replace("(", " ").replace(")", " ").strip()
-            return self._unique(bare if self.given and bare and not re.fullmatch(r"[\d\W_]*", bare) and bare != label else "angle")
+            bare = (
+                re.sub(r"(?i)\b(cos|sin|cosine|sine)\b|_?(cos|sin)_?", " ", label)
+                .replace("(", " ")
+                .replace(")", " ")
+                .strip()
+            )
+            return self._unique(
+                bare if self.given and bare and not re.fullmatch(r"[\d\W_]*", bare) and bare != label else "angle"
+            )
         if self.given:
             return self._unique(label)
         return self._unique("angle" if angle else f"x{columns[0]}")
@@ -71,7 +94,9 @@ class FieldRole:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A number that evolves. It has a velocity where motion is remembered; a velocity without a column is not observed."""
+    """A number that evolves. It has a velocity where motion is
+    remembered; a velocity without a column is not observed.
+    """
 
     name: str  # in the program's State, a Python identifier
     columns: tuple[int, ...]  # of the observation: its own, or the two of its cosine and sine
@@ -80,7 +105,8 @@ class Coordinate:
     velocity_column: int | None = None
     wraps: bool = False  # its column jumps by a whole turn at the end of its range
     turn_from: float = -np.pi  # where the range of a column that wraps begins
-    relative_to: str | None = None  # the column shows this coordinate on top of what that one's shows (an absolute angle of a chain)
+    # The column shows this coordinate on top of what that one's shows (an absolute angle of a chain).
+    relative_to: str | None = None
     velocity_scale: float = 1.0  # the coordinate moves by this times the velocity (a gear, another unit)
 
 
@@ -94,22 +120,30 @@ class Derived:
 
 @dataclass(frozen=True)
 class Reading:
-    """How observations become states: S = all coordinates, then all velocities, then what is constant within an episode."""
+    """How observations become states: S = all coordinates, then
+    all velocities, then what is constant within an episode.
+    """
 
     fields: tuple[FieldRole, ...]  # one per column of the observation
     coordinates: tuple[Coordinate, ...]
-    # Name and column of what stays the same within an episode, such as a goal; where the column is derived, it is part of its expression.
+    # Name and column of what stays the same within an episode, such as a goal; where the column is derived, it is part
+    # of its expression.
     parameters: tuple[tuple[str, int], ...] = ()
     derived: tuple[Derived, ...] = ()
     dt: float = 1.0  # seconds per step
     integrator: Integrator = "unknown"
     constants: Mapping[int, float] = field(default_factory=dict)  # by column: what never changes, and the mean of noise
-    weight: float | None = None  # of the old velocity in the coordinate's motion: 1 explicit, 0 semi-implicit, 1/2 in the limit
+    # Of the old velocity in the coordinate's motion: 1 explicit, 0 semi-implicit, 1/2 in the limit.
+    weight: float | None = None
 
     @property
     def state_names(self) -> tuple[str, ...]:
         velocities = tuple(coordinate.velocity for coordinate in self.coordinates if coordinate.velocity is not None)
-        return (*(coordinate.name for coordinate in self.coordinates), *velocities, *(name for name, _ in self.parameters))
+        return (
+            *(coordinate.name for coordinate in self.coordinates),
+            *velocities,
+            *(name for name, _ in self.parameters),
+        )
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -123,7 +157,9 @@ class Reading:
         return replace(self, coordinates=coordinates, integrator=self.integrator if paired else "none")
 
     def states(self, trajectory: Trajectory) -> Float[np.ndarray, "T+1 S"]:
-        """The states of a trajectory; angles go on beyond a turn, and hidden velocities are differences that suit the integrator."""
+        """The states of a trajectory; angles go on beyond a turn, and
+        hidden velocities are differences that suit the integrator.
+        """
         seen = trajectory.observations
         shown = {coordinate.name: self._shown(seen, coordinate) for coordinate in self.coordinates}
         places = [shown[c.name] - (0.0 if c.relative_to is None else shown[c.relative_to]) for c in self.coordinates]
@@ -131,7 +167,9 @@ class Reading:
         for coordinate, place in zip(self.coordinates, places, strict=True):
             if coordinate.velocity is not None:
                 column = coordinate.velocity_column
-                speeds.append(self._difference(place) / coordinate.velocity_scale if column is None else seen[:, column])
+                speeds.append(
+                    self._difference(place) / coordinate.velocity_scale if column is None else seen[:, column]
+                )
         return np.stack([*places, *speeds, *self._parameter_values(seen, places, speeds)], axis=-1)
 
     def _shown(self, seen: Float[np.ndarray, "T O"], coordinate: Coordinate) -> Float[np.ndarray, " T"]:
@@ -160,7 +198,8 @@ class Reading:
             expression = self._expression(column)
             if expression is not None:
                 state = SimpleNamespace(**known, **{name: 0.0})
-                known[name] = seen[:, column] - eval(expression, {"np": np, "state": state})  # our own text, as in programs
+                # Our own text, as in programs.
+                known[name] = seen[:, column] - eval(expression, {"np": np, "state": state})
             values.append(known[name])
         return values
 
@@ -176,10 +215,16 @@ class Reading:
         return found
 
     def functions(self) -> list[str]:
-        """Source text of `observe(state)` and `read(observation)`, where an observation is not the state itself; else nothing."""
+        """Source text of `observe(state)` and `read(observation)`,
+        where an observation is not the state itself; else nothing.
+        """
         names = [field.name for field in self.fields]
-        plain = [c.columns[0] for c in self.coordinates if len(c.columns) == 1 and not c.wraps and c.relative_to is None]
-        plain += [c.velocity_column for c in self.coordinates if c.velocity_column is not None] + [column for _, column in self.parameters]
+        plain = [
+            c.columns[0] for c in self.coordinates if len(c.columns) == 1 and not c.wraps and c.relative_to is None
+        ]
+        plain += [c.velocity_column for c in self.coordinates if c.velocity_column is not None] + [
+            column for _, column in self.parameters
+        ]
         if plain == list(range(len(names))) and not self.hidden:
             return []
         shown: dict[int, str] = {derived.column: derived.expression for derived in self.derived}
@@ -197,7 +242,11 @@ class Reading:
                 read.append(f"{c.name} = observation[{c.columns[0]}]{base}")
             if c.velocity is not None:
                 known = c.velocity_column is not None
-                speeds.append(f"{c.velocity} = observation[{c.velocity_column}]" if known else f"{c.velocity} = 0.0  # not observed")
+                speeds.append(
+                    f"{c.velocity} = observation[{c.velocity_column}]"
+                    if known
+                    else f"{c.velocity} = 0.0  # not observed"
+                )
                 if c.velocity_column is not None:
                     shown[c.velocity_column] = f"state.{c.velocity}"
         for name, column in self.parameters:
@@ -212,16 +261,24 @@ class Reading:
         values = [f"        {shown[column]},  # {names[column]}{self._note(column)}" for column in range(len(names))]
         observe = ["def observe(state):", '    """What is seen of a state."""', "    return (", *values, "    )"]
         arguments = ", ".join(f"{name}={name}" for name in self.state_names)
-        back = ["def read(observation):", '    """A state that gives this observation."""', *(f"    {line}" for line in (*read, *speeds))]
+        back = [
+            "def read(observation):",
+            '    """A state that gives this observation."""',
+            *(f"    {line}" for line in (*read, *speeds)),
+        ]
         return ["\n".join(observe), "\n".join([*back, f"    return State({arguments})"])]
 
     def _note(self, column: int) -> str:
         return (
-            {"noise": ", noise: its mean", "constant": ", the same in every row"}.get(self.fields[column].role, "") if self.fields else ""
+            {"noise": ", noise: its mean", "constant": ", the same in every row"}.get(self.fields[column].role, "")
+            if self.fields
+            else ""
         )
 
     def _difference(self, place: Float[np.ndarray, " T"]) -> Float[np.ndarray, " T"]:
-        """A velocity from places alone: the last step where new velocities move coordinates, the next step where old ones do."""
+        """A velocity from places alone: the last step where new
+        velocities move coordinates, the next step where old ones do.
+        """
         if len(place) < 2 or self.integrator not in ("explicit", "semi-implicit"):
             return np.gradient(place, self.dt) if len(place) > 1 else np.zeros(len(place))
         steps = np.diff(place) / self.dt

@@ -1,4 +1,6 @@
-"""Robust numbers: how far observations may be off by rounding, and regression that a minority of wrong rows does not bend."""
+"""Robust numbers: how far observations may be off by rounding,
+and regression that a minority of wrong rows does not bend.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ FLOAT64 = 2.0**-53
 
 
 def rounding(values: Float[np.ndarray, " N"]) -> float:
-    """The standard deviation of rounding in a column: of decimals or digits as text gives them, of single or of double precision."""
+    """The standard deviation of rounding in a column: of decimals or
+    digits as text gives them, of single or of double precision.
+    """
     size = float(np.sqrt(np.mean(values**2)))
     if size == 0:
         return 0.0
@@ -55,7 +59,9 @@ class LinearFit(NamedTuple):
     kept: Bool[np.ndarray, " N"]
 
 
-def solve(columns: Float[np.ndarray, "N P"], target: Float[np.ndarray, " N"], ridge: float = 0.0) -> Float[np.ndarray, " P"]:
+def solve(
+    columns: Float[np.ndarray, "N P"], target: Float[np.ndarray, " N"], ridge: float = 0.0
+) -> Float[np.ndarray, " P"]:
     """Least squares with columns brought to one size first; `ridge` is relative to that size."""
     size = np.sqrt(np.mean(columns**2, axis=0))
     size = np.where(size > 0, size, 1.0)
@@ -76,7 +82,9 @@ def robust_fit(
     cut: float = 8.0,
     rounds: int = 12,
 ) -> LinearFit:
-    """Regression by iterated weights towards the least sum of absolute errors, then least squares over the rows within `cut` spreads."""
+    """Regression by iterated weights towards the least sum of absolute
+    errors, then least squares over the rows within `cut` spreads.
+    """
     if not len(target):
         return LinearFit(np.zeros(columns.shape[1]), target, np.ones(0, bool))
     weights = np.ones(len(target))

@@ -1,4 +1,6 @@
-"""Rewards as code: a sum of short terms, a product of factors, or one of two values; found from what was paid, not given."""
+"""Rewards as code: a sum of short terms, a product of factors,
+or one of two values; found from what was paid, not given.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from visualpatchworld.induction.motion import Number
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.reward_forms import find_factors, find_peak, sparsest, stepwise
 from visualpatchworld.induction.reward_places import find_distances
-from visualpatchworld.induction.transitions import Transitions, action_atoms, goal_differences, lengths, products, state_atoms
+from visualpatchworld.induction.transitions import (
+    Transitions,
+    action_atoms,
+    goal_differences,
+    lengths,
+    products,
+    state_atoms,
+)
 from visualpatchworld.laws.shaping import wrap
 from visualpatchworld.world.world import ActionSpace
 
@@ -29,7 +38,9 @@ HELD_OUT = 4  # every fourth step judges and is not fitted to
 
 @dataclass(frozen=True)
 class Reward:
-    """A reward as a function's text, with what it leaves unexplained on steps it was not fitted to, in units of the reward's spread."""
+    """A reward as a function's text, with what it leaves unexplained
+    on steps it was not fitted to, in units of the reward's spread.
+    """
 
     expression: str
     left: float
@@ -55,7 +66,9 @@ class Reward:
 
 
 def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions, clock: Clock = NO_LIMIT) -> Reward:
-    """The simplest function that explains what was paid; where none is exact, the one that leaves least of those tried in time."""
+    """The simplest function that explains what was paid; where none
+    is exact, the one that leaves least of those tried in time.
+    """
     paid = np.isfinite(steps.rewards)
     if not paid.any():
         return Reward("0.0", 0.0, "none")
@@ -89,7 +102,9 @@ def holds(reward: Reward, steps: Transitions) -> bool:
     steps = _rows(steps, np.isfinite(steps.rewards))
     if not len(steps) or reward.kind == "none":
         return not len(steps)
-    names = {helper.__name__: helper for helper in reward.helpers} | {number.name: number.value for number in reward.numbers}
+    names = {helper.__name__: helper for helper in reward.helpers} | {
+        number.name: number.value for number in reward.numbers
+    }
     given = steps.value(reward.expression.replace("terminated(next_state)", "ended"), {**names, "ended": steps.ended})
     spread = max(float(np.std(steps.rewards)), 1e-3 * float(np.abs(steps.rewards).max()), 1e-300)
     left = float(np.sqrt(np.mean((given - steps.rewards) ** 2))) / spread
@@ -97,7 +112,9 @@ def holds(reward: Reward, steps: Transitions) -> bool:
 
 
 def _within_range(steps: Transitions) -> Transitions:
-    """The steps in which no field stands at a value that it is clipped to, since a reward may know more; all, where few would stay."""
+    """The steps in which no field stands at a value that it is clipped
+    to, since a reward may know more; all, where few would stay.
+    """
     clipped = np.zeros(len(steps), bool)
     for column in (*steps.before.T, *steps.after.T):
         clipped |= repeated(column) & np.isin(column, (column.min(), column.max()))
@@ -114,9 +131,15 @@ def _value(steps: Transitions, expression: str) -> np.ndarray:
 
 
 def _libraries(reading: Reading, actions: ActionSpace) -> list[list[str]]:
-    """From what is most often meant to what is rarely: the state after a step before the state it began in, few terms before many."""
+    """From what is most often meant to what is rarely: the state after
+    a step before the state it began in, few terms before many.
+    """
     acts = action_atoms(actions)
-    efforts = [*acts, *(f"{act} ** 2" for act in acts), *(f"np.abs({act})" for act in acts)] if actions.kind == "continuous" else acts
+    efforts = (
+        [*acts, *(f"{act} ** 2" for act in acts), *(f"np.abs({act})" for act in acts)]
+        if actions.kind == "continuous"
+        else acts
+    )
     libraries = []
     for of in ("next_state", "state"):
         atoms = [*state_atoms(reading, of), *goal_differences(reading, of)]
@@ -147,8 +170,12 @@ def _sum_of(library: Sequence[str], steps: Transitions, judged: np.ndarray, cloc
     return Reward(expression, left, "sum", (wrap,) if "wrap(" in expression else ())
 
 
-def _from_places(reading: Reading, library: Sequence[str], number: int, steps: Transitions, judged: np.ndarray, clock: Clock) -> Reward:
-    """A sum with distances from places that nobody named beside the terms of a library; ends may pay something of their own."""
+def _from_places(
+    reading: Reading, library: Sequence[str], number: int, steps: Transitions, judged: np.ndarray, clock: Clock
+) -> Reward:
+    """A sum with distances from places that nobody named beside
+    the terms of a library; ends may pay something of their own.
+    """
     of = ("next_state", "state")[number]
     fields = [*(f"{of}.{c.name}" for c in reading.coordinates if not c.angle)]
     fields += [f"{of}.{c.velocity}" for c in reading.coordinates if c.velocity is not None]
@@ -162,7 +189,9 @@ def _from_places(reading: Reading, library: Sequence[str], number: int, steps: T
     whole = _sum_of([*base, *found], steps, judged, clock)
     if whole.exact or not len(at_end) or np.ptp(at_end) > 1e-9 * max(float(np.abs(at_end).max()), 1e-300):
         return whole
-    going = _sum_of([*(term for term in base if term != ENDED), *found], _rows(steps, ~steps.ended), judged[~steps.ended], clock)
+    going = _sum_of(
+        [*(term for term in base if term != ENDED), *found], _rows(steps, ~steps.ended), judged[~steps.ended], clock
+    )
     expression = f"np.where(terminated(next_state), {_number(float(at_end[0]))}, {going.expression})"
     part = float(np.std(steps.rewards[~steps.ended])) / max(float(np.std(steps.rewards)), 1e-300)
     split = Reward(expression, going.left * min(part, 1.0), "sum", going.helpers)
@@ -216,7 +245,10 @@ def _two_values(reading: Reading, steps: Transitions) -> Reward:
 def _product(reading: Reading, actions: ActionSpace, steps: Transitions, judged: np.ndarray, clock: Clock) -> Reward:
     """Factors that each fall off with one thing: a field, an action, or a distance."""
     here = "next_state"
-    places = [*goal_differences(reading, here), *(f"({d.expression.replace('state.', 'next_state.')})" for d in reading.derived)]
+    places = [
+        *goal_differences(reading, here),
+        *(f"({d.expression.replace('state.', 'next_state.')})" for d in reading.derived),
+    ]
     places += [f"{here}.{coordinate.name}" for coordinate in reading.coordinates if not coordinate.angle]
     acts = action_atoms(actions)
     atoms = [*state_atoms(reading, here), *acts, *lengths(places), *lengths(acts)]

@@ -33,9 +33,14 @@ class Sum(NamedTuple):
 
 
 def stepwise(
-    library: Float[np.ndarray, "N M"], target: Float[np.ndarray, " N"], most: int, exact: float = EXACT, clock: Clock = NO_LIMIT
+    library: Float[np.ndarray, "N M"],
+    target: Float[np.ndarray, " N"],
+    most: int,
+    exact: float = EXACT,
+    clock: Clock = NO_LIMIT,
 ) -> Sum:
-    """Forward selection with swaps and a backward pass: it stops as soon as the target is met exactly, or at `most` columns.
+    """Forward selection with swaps and a backward pass: it stops
+    as soon as the target is met exactly, or at `most` columns.
 
     Columns that others make up already are never chosen, so that what is found is one of the shortest ways to say it.
     """
@@ -59,9 +64,11 @@ def stepwise(
 def sparsest(
     library: Float[np.ndarray, "N M"], target: Float[np.ndarray, " N"], exact: float = EXACT, clock: Clock = NO_LIMIT
 ) -> Sum | None:
-    """The fewest columns found by reweighting, where all columns together meet the target exactly; None where they do not.
+    """The fewest columns found by reweighting, where all columns
+    together meet the target exactly; None where they do not.
 
-    Columns of a library that overlap much lead a stepwise search astray; here all begin, and what others can do as well dies out.
+    Columns of a library that overlap much lead a stepwise search astray; here all begin, and what others can do as well
+    dies out.
     """
     spread = max(float(np.sqrt(np.mean(target**2))), 1e-300)
     sizes = np.sqrt(np.mean(library**2, axis=0))
@@ -116,7 +123,8 @@ def _least_squares(library: np.ndarray, target: np.ndarray, columns: np.ndarray,
 
 @dataclass(frozen=True)
 class Factor:
-    """`share + (1 - share) * shape(z)`: all of it, or all but a share, is lost when z is far off; nothing within a distance `inner`.
+    """`share + (1 - share) * shape(z)`: all of it, or all but a share,
+    is lost when z is far off; nothing within a distance `inner`.
 
     Beside the shapes of a width there is the "line" of a cosine, (1 + z) / 2.
     """
@@ -137,8 +145,12 @@ class Factor:
         return self.share + (1 - self.share) * shape
 
     def text(self) -> str:
-        outside = self.expression if abs(self.inner) < 1e-9 else f"np.maximum({self.expression} - {number(self.inner)}, 0.0)"
-        shape = f"(1 + {self.expression}) / 2" if self.shape == "line" else f"{self.shape}({outside}, {number(self.width)})"
+        outside = (
+            self.expression if abs(self.inner) < 1e-9 else f"np.maximum({self.expression} - {number(self.inner)}, 0.0)"
+        )
+        shape = (
+            f"(1 + {self.expression}) / 2" if self.shape == "line" else f"{self.shape}({outside}, {number(self.width)})"
+        )
         if abs(self.share) < 1e-9:
             return f"({shape})" if self.shape == "line" else shape
         return f"({number(self.share)} + {number(1 - self.share)} * {shape})"
@@ -155,12 +167,16 @@ def find_factors(
     judged: Bool[np.ndarray, " N"],
     clock: Clock = NO_LIMIT,
 ) -> Found:
-    """Factors are added one at a time from a grid of shapes and widths, each tried anew beside the others, and then fitted together."""
+    """Factors are added one at a time from a grid of shapes and widths,
+    each tried anew beside the others, and then fitted together.
+    """
     grid = []
     for atom, z in values.items():
         if atom.startswith("np.cos("):
             grid += [Factor(atom, "line", share, 1.0) for share in SHARES]
-        grid += [Factor(atom, *rest) for rest in itertools.product(SHAPES, SHARES, float(np.abs(z).max() or 1.0) * WIDTHS)]
+        grid += [
+            Factor(atom, *rest) for rest in itertools.product(SHAPES, SHARES, float(np.abs(z).max() or 1.0) * WIDTHS)
+        ]
     # Logarithms turn the product into a sum, in which a factor shows wherever the others are small, too.
     fit = ~judged & (target > 0)
     logs = np.log(np.maximum(np.stack([factor.value(values[factor.expression]) for factor in grid])[:, fit], 1e-30))
@@ -189,7 +205,11 @@ def find_factors(
                 best, scale, left = shorter, new_scale, now
     expression = " * ".join(factor.text() for factor in best)
     expression = expression if abs(scale - 1) < 1e-9 else f"{number(scale)} * {expression}"
-    return expression, left, tuple(function for name, function in SHAPES.items() if any(factor.shape == name for factor in best))
+    return (
+        expression,
+        left,
+        tuple(function for name, function in SHAPES.items() if any(factor.shape == name for factor in best)),
+    )
 
 
 def _reshaped(
@@ -203,7 +223,9 @@ def _reshaped(
         if left <= EXACT or best[i].shape == "line" or same:
             continue
         inner = best[i].width if best[i].is_length else 0.0
-        trial, new_scale = _fitted([*best[:i], replace(best[i], shape=name, inner=inner), *best[i + 1 :]], values, target, judged)
+        trial, new_scale = _fitted(
+            [*best[:i], replace(best[i], shape=name, inner=inner), *best[i + 1 :]], values, target, judged
+        )
         now = _left(trial, new_scale, values, target, judged)
         if now < left:
             best, scale, left = trial, new_scale, now
@@ -220,7 +242,9 @@ def _product(factors: Sequence[Factor], values: Mapping[str, np.ndarray]) -> np.
     return np.prod([factor.value(values[factor.expression]) for factor in factors], axis=0)
 
 
-def _left(factors: Sequence[Factor], scale: float, values: Mapping[str, np.ndarray], target: np.ndarray, judged: np.ndarray) -> float:
+def _left(
+    factors: Sequence[Factor], scale: float, values: Mapping[str, np.ndarray], target: np.ndarray, judged: np.ndarray
+) -> float:
     off = scale * _product(factors, values) - target
     return float(np.sqrt(np.mean(off[judged] ** 2))) / max(float(np.std(target)), 1e-300)
 
@@ -232,7 +256,11 @@ def _fitted(
     wanted = target[~judged]
     # Where everything is positive, logarithms weigh a faint tail as much as the top.
     logs = bool(wanted.min() > 0)
-    first = float(np.mean(np.log(wanted) - np.log(product))) if logs else float(np.log(max(product @ wanted / (product @ product), 1e-300)))
+    first = (
+        float(np.mean(np.log(wanted) - np.log(product)))
+        if logs
+        else float(np.log(max(product @ wanted / (product @ product), 1e-300)))
+    )
     parts = [[f.share, np.log(f.width), *([f.inner / f.width] if f.is_length else [])] for f in factors]
     start = np.array([number for part in parts for number in part] + [first])
     edges = np.cumsum([len(part) for part in parts])
@@ -242,7 +270,11 @@ def _fitted(
         moved = []
         for factor, part in zip(factors, np.split(place[:-1], edges[:-1]), strict=True):
             width = float(np.exp(part[1]))
-            moved.append(replace(factor, share=float(part[0]), width=width, inner=float(part[2]) * width if factor.is_length else 0.0))
+            moved.append(
+                replace(
+                    factor, share=float(part[0]), width=width, inner=float(part[2]) * width if factor.is_length else 0.0
+                )
+            )
         return moved, float(np.exp(np.clip(place[-1], -700, 700)))
 
     def residuals(place: np.ndarray) -> np.ndarray:
@@ -256,7 +288,9 @@ def _fitted(
     high = np.array([bound for part in parts for bound in (0.999, 20.0, 100.0)[: len(part)]] + [2000.0])
     start, bounds = np.clip(np.nan_to_num(start), low + 1e-9, high - 1e-9), (low, high)
     try:
-        found = least_squares(residuals, start, bounds=bounds, x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=300).x
+        found = least_squares(
+            residuals, start, bounds=bounds, x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=300
+        ).x
     except (np.linalg.LinAlgError, ValueError):  # slopes so unequal that they overflow or do not decompose
         found = start
     moved, scale = at(found)
@@ -284,9 +318,13 @@ def _shortened(
 
 
 def find_peak(
-    library: Sequence[str], columns: Sequence[Float[np.ndarray, " N"]], target: Float[np.ndarray, " N"], judged: Bool[np.ndarray, " N"]
+    library: Sequence[str],
+    columns: Sequence[Float[np.ndarray, " N"]],
+    target: Float[np.ndarray, " N"],
+    judged: Bool[np.ndarray, " N"],
 ) -> Found:
-    """`exp(-max(sqrt(square) - inner, 0)^2)` with a square that is a sum of terms: a bell beyond some distance, and 1 within it.
+    """`exp(-max(sqrt(square) - inner, 0)^2)` with a square that is
+    a sum of terms: a bell beyond some distance, and 1 within it.
 
     With y = -log(reward), y = square - 2 inner sqrt(y) - inner^2: that is linear in all that is unknown.
     """

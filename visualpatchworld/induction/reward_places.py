@@ -1,4 +1,6 @@
-"""Places that a reward names and nobody else does: how far a field, or two of them together, are from numbers that are searched for."""
+"""Places that a reward names and nobody else does: how far a field,
+or two of them together, are from numbers that are searched for.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ class _Place(NamedTuple):
     at: tuple[float, ...]
 
     def text(self, digits: int = 9) -> str:
-        apart = [f"({field} - {float(f'{c:.{digits}g}')!r})".replace("- -", "+ ") for field, c in zip(self.fields, self.at, strict=True)]
+        apart = [
+            f"({field} - {float(f'{c:.{digits}g}')!r})".replace("- -", "+ ")
+            for field, c in zip(self.fields, self.at, strict=True)
+        ]
         return f"np.abs({apart[0]})" if len(apart) == 1 else f"np.hypot({', '.join(part[1:-1] for part in apart)})"
 
     def distance(self, values: Mapping[str, Float[np.ndarray, " N"]], digits: int = 17) -> Float[np.ndarray, " N"]:
@@ -81,7 +86,9 @@ def named_distances(expression: str) -> list[str]:
     return [text.replace("next_state.", "state.") for text in dict.fromkeys(found) if "next_state." in text]
 
 
-def _best_on_grid(values: Mapping[str, np.ndarray], base: np.ndarray, found: Sequence[_Place], goal: np.ndarray) -> list[_Place]:
+def _best_on_grid(
+    values: Mapping[str, np.ndarray], base: np.ndarray, found: Sequence[_Place], goal: np.ndarray
+) -> list[_Place]:
     """The few places that explain most of what the other columns and the places found so far leave."""
     taken = np.concatenate([base, *(place.distance(values)[:, None] for place in found)], axis=1)
     norms = np.linalg.norm(taken, axis=0)

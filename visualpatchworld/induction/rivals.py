@@ -57,9 +57,13 @@ class Rival:
     misfit: float = 0.0  # where observations are noisy: half of what is left of all of them, squared, in units of noise
 
 
-def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, clock: Clock, *, exact: bool) -> list[Rival]:
+def rivals_of(
+    reading: Reading, data: Experience, rates: Rates, source: str, clock: Clock, *, exact: bool
+) -> list[Rival]:
     """The rates under every integrator in question, refined, with limits, on held-out stretches."""
-    options: list[tuple[Integrator, int, float]] = [(i, n, step) for i, n in _integrators(reading, exact) for step in _steps(reading, i, n)]
+    options: list[tuple[Integrator, int, float]] = [
+        (i, n, step) for i, n in _integrators(reading, exact) for step in _steps(reading, i, n)
+    ]
     if rates.timing is not None and not data.noisy:
         options, exact = [rates.timing], True
     if len(options) > 1:
@@ -71,12 +75,18 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, clo
             if marches(trial.program, few.starts, few.actions):
                 trial = polish(trial, few, evaluations=10, clock=clock.part(0.5))
             errors.append(_usual_error(trial, data))
-        options = [next(option for option, error in zip(options, errors, strict=True) if error <= 1.3 * min(errors) + 1e-12)]
+        options = [
+            next(option for option, error in zip(options, errors, strict=True) if error <= 1.3 * min(errors) + 1e-12)
+        ]
     integrator, substeps, step = options[0]
     if not exact and source == "sums" and sum(number.free for number in rates.numbers) <= MOST_THINNED:
         rates = _thinned(replace(reading, dt=step), rates, integrator, substeps, data, clock)
     first = assemble(replace(reading, dt=step), rates, integrator=integrator, substeps=substeps)
-    fitted = first if rates.timing is not None and _usual_error(first, data) < SETTLED else _refined(first, data, exact, clock.part(0.5))
+    fitted = (
+        first
+        if rates.timing is not None and _usual_error(first, data) < SETTLED
+        else _refined(first, data, exact, clock.part(0.5))
+    )
     timed = replace(reading, dt=step)
     if not data.noisy:
         rates, fitted = _bare(timed, rates, fitted, integrator, substeps, data)
@@ -90,7 +100,10 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, clo
             # Beside steps that the plain friction missed, nothing showed whether its constants are short numbers.
             trial = _refined(trial, data, False, clock)
             trial = trial if data.noisy else _shortened(trial, data)
-            tuned, held = _with_constants(stuck[0], trial), tuple(_limit_with_constants(limit, trial) for limit in stuck[1])
+            tuned, held = (
+                _with_constants(stuck[0], trial),
+                tuple(_limit_with_constants(limit, trial) for limit in stuck[1]),
+            )
             fitted = trial
 
     def build(limits: Sequence[Limit]) -> Draft:
@@ -107,7 +120,9 @@ def rivals_of(reading: Reading, data: Experience, rates: Rates, source: str, clo
     return evidence
 
 
-def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: int, data: Experience, clock: Clock) -> Rates:
+def _thinned(
+    reading: Reading, rates: Rates, integrator: Integrator, substeps: int, data: Experience, clock: Clock
+) -> Rates:
     """The rates without terms that the true integrator does not need: those that only mended the look along a step."""
     few = cut(data.states, data.actions, 1, most=FEW)
 
@@ -122,7 +137,9 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
     motion = np.std(data.rows.after - data.rows.before, axis=0)
     live = motion > 1e-12
     # Terms that only follow how numbers were rounded are needless, too.
-    rounded = float(np.exp(np.mean(np.log(ROUNDED * data.rounding[live] / motion[live] + 1e-10)))) if live.any() else 0.0
+    rounded = (
+        float(np.exp(np.mean(np.log(ROUNDED * data.rounding[live] / motion[live] + 1e-10)))) if live.any() else 0.0
+    )
     for of, change in rates.changes:
         for part in summands(change):
             parts = summands(dict(rates.changes)[of])
@@ -139,7 +156,9 @@ def _thinned(reading: Reading, rates: Rates, integrator: Integrator, substeps: i
     return relabelled(rates)
 
 
-def _bare(reading: Reading, rates: Rates, fitted: Draft, integrator: Integrator, substeps: int, data: Experience) -> tuple[Rates, Draft]:
+def _bare(
+    reading: Reading, rates: Rates, fitted: Draft, integrator: Integrator, substeps: int, data: Experience
+) -> tuple[Rates, Draft]:
     """The rates and their draft without summands whose factor was fitted to nothing."""
     if rates.lines:
         return rates, fitted
@@ -168,7 +187,10 @@ def _bare(reading: Reading, rates: Rates, fitted: Draft, integrator: Integrator,
 def relabelled(rates: Rates) -> Rates:
     """The rates with the laws and the name of those terms alone that are still in them."""
     docs = {n.name: n.doc for n in rates.numbers}
-    named = [(of, [docs[n].partition(":")[0] for n in re.findall(r"\b[A-Z]\w*\b", change) if n in docs]) for of, change in rates.changes]
+    named = [
+        (of, [docs[n].partition(":")[0] for n in re.findall(r"\b[A-Z]\w*\b", change) if n in docs])
+        for of, change in rates.changes
+    ]
     parts = [(of, part) for of, change in rates.changes for part in summands(change)]
 
     def lives(law: str, bodies: tuple[str, ...]) -> bool:
@@ -179,7 +201,9 @@ def relabelled(rates: Rates) -> Rates:
             for name in re.findall(r"\b[A-Z]\w*\b", part)
         )
 
-    name = "; ".join(f"{of}: {', '.join(law for law in laws if not law.startswith('of ')) or 'still'}" for of, laws in named)
+    name = "; ".join(
+        f"{of}: {', '.join(law for law in laws if not law.startswith('of ')) or 'still'}" for of, laws in named
+    )
     return replace(rates, name=name, laws=tuple(entry for entry in rates.laws if lives(*entry)))
 
 
@@ -187,7 +211,11 @@ def _shortened(draft: Draft, data: Experience) -> Draft:
     """The draft with constants that are short numbers wherever that is no worse."""
     values = draft.program.constants
     short = {name: float(f"{values[name]:.{SHORT_DIGITS}g}") for name in draft.free}
-    near = {name: value for name, value in short.items() if value != values[name] and abs(value - values[name]) <= NEAR * abs(value)}
+    near = {
+        name: value
+        for name, value in short.items()
+        if value != values[name] and abs(value - values[name]) <= NEAR * abs(value)
+    }
     if not near:
         return draft
     trial = replace(draft, program=draft.program.edited(near))
@@ -232,7 +260,9 @@ def _steps(reading: Reading, integrator: Integrator, substeps: int) -> list[floa
 
 
 def _refined(draft: Draft, data: Experience, exact: bool, clock: Clock) -> Draft:
-    """Constants refined on single steps first, where event rows are set apart, and then on short stretches without events."""
+    """Constants refined on single steps first, where event rows
+    are set apart, and then on short stretches without events.
+    """
     try:
         return _fitted(draft, data, exact, clock)
     except np.linalg.LinAlgError:  # slopes so unequal that they do not decompose: a law that runs away
@@ -257,18 +287,24 @@ def _fitted(draft: Draft, data: Experience, exact: bool, clock: Clock) -> Draft:
 
 
 def _shot(draft: Draft, data: Experience, clock: Clock) -> Draft:
-    """Constants refined with the starts of windows as unknowns; windows share no observation, so that standard errors hold."""
+    """Constants refined with the starts of windows as unknowns;
+    windows share no observation, so that standard errors hold.
+    """
     windows = _windows(data.states, data.actions, _usable(draft, data))
     return refine_noisy(draft, windows, seen=data.seen, noise=data.noise, clock=clock).draft
 
 
 def _windows(states, actions, usable=None) -> Stretches:
-    """Stretches that share no observation, without events where enough are left: where events are many, shorter ones."""
+    """Stretches that share no observation, without events where
+    enough are left: where events are many, shorter ones.
+    """
     length = max(2, min(WINDOW, max(len(a) for a in actions)))
     places = [(i, t) for i, a in enumerate(actions) for t in range(0, len(a) - length + 1, length + 1)]
     if usable is not None:
         shorter = length
-        while len(clear := _clear_places(usable, shorter)) < min(ENOUGH_SHOTS, len(places)) and shorter > SHORTEST_WINDOW:
+        while (
+            len(clear := _clear_places(usable, shorter)) < min(ENOUGH_SHOTS, len(places)) and shorter > SHORTEST_WINDOW
+        ):
             shorter //= 2
         if len(clear) >= 3:
             length, places = shorter, clear
@@ -325,20 +361,35 @@ def _median_error(draft: Draft, stretches: Stretches) -> float:
 
 
 def with_limits(best: Rival, data: Experience, looks: Rows | None, clock: Clock = NO_LIMIT) -> Rival:
-    """The same rates with limits searched for anew: in more experience, and in single steps that were looked at on purpose."""
-    held = tuple(limit for limit in best.limits if limit.law == STICKING)  # found with the rates, not among the event rows
+    """The same rates with limits searched for anew: in more
+    experience, and in single steps that were looked at on purpose.
+    """
+    # Found with the rates, not among the event rows.
+    held = tuple(limit for limit in best.limits if limit.law == STICKING)
 
     def build(limits: Sequence[Limit]) -> Draft:
-        return assemble(best.reading, best.rates, integrator=best.integrator, substeps=best.substeps, limits=[*held, *limits])
+        return assemble(
+            best.reading, best.rates, integrator=best.integrator, substeps=best.substeps, limits=[*held, *limits]
+        )
 
     rows = data.rows if looks is None else joined(data.rows, looks)
     limits, _ = find_limits(best.reading, rows, data.noise, build, best.rates, clock)
     draft = replace(build(limits), stderr=best.draft.stderr)
-    return _evidence(best.reading, draft, best.integrator, best.substeps, (*held, *limits), data, best.source, best.rates, clock)
+    return _evidence(
+        best.reading, draft, best.integrator, best.substeps, (*held, *limits), data, best.source, best.rates, clock
+    )
 
 
 def _evidence(
-    reading: Reading, draft: Draft, integrator: Integrator, substeps: int, limits, data: Experience, source: str, rates: Rates, clock: Clock
+    reading: Reading,
+    draft: Draft,
+    integrator: Integrator,
+    substeps: int,
+    limits,
+    data: Experience,
+    source: str,
+    rates: Rates,
+    clock: Clock,
 ) -> Rival:
     far = cut(data.held_states, data.held_actions, data.horizon)
     near = cut(data.held_states, data.held_actions, 1, most=1000)
@@ -348,7 +399,9 @@ def _evidence(
     misfit = 0.0
     if data.noisy and marches(draft.program, near.starts, near.actions):
         windows = _windows([*data.states, *data.held_states], [*data.actions, *data.held_actions])
-        misfit = refine_noisy(replace(draft, free=()), windows, seen=data.seen, noise=data.noise, fixed=True, clock=clock).misfit
+        misfit = refine_noisy(
+            replace(draft, free=()), windows, seen=data.seen, noise=data.noise, fixed=True, clock=clock
+        ).misfit
     return Rival(
         draft, integrator, substeps, limits, float(np.median(errors)), float(np.quantile(errors, 0.9)), float(np.median(steps)),
         len(draft.free) + fixed, source, replace(reading, integrator=integrator), data, rates, misfit,
@@ -356,7 +409,9 @@ def _evidence(
 
 
 def _errors(draft: Draft, stretches: Stretches, width: int) -> Float[np.ndarray, " N"]:
-    """Normalised errors of what is observed; remembered actions are always right and would only dilute them, and so would rest."""
+    """Normalised errors of what is observed; remembered actions are
+    always right and would only dilute them, and so would rest.
+    """
     moving = (stretches.truths[..., :width] != stretches.starts[:, None, :width]).any(axis=(1, 2))
     if moving.any():
         stretches = Stretches(*(part[moving] for part in stretches))
@@ -365,13 +420,15 @@ def _errors(draft: Draft, stretches: Stretches, width: int) -> Float[np.ndarray,
 
 
 def ranked(evidence: Sequence[Rival]) -> list[Rival]:
-    """The best first. Where observations are noisy, by how likely they make them, constants counted off; else by error, in steps of a
-    factor of two; the one with fewer constants wins within a step, and nothing below rounding counts."""
+    """The best first. Where observations are noisy, by how likely they make them, constants counted off; else by error,
+    in steps of a factor of two; the one with fewer constants wins within a step, and nothing below rounding counts.
+    """
     if evidence and all(e.misfit > 0 for e in evidence):
         return sorted(evidence, key=lambda e: e.misfit + COST * e.constants)
 
     def left(e: Rival) -> float:
-        # A law that gives most single steps exactly is right but for events that it does not have, however long rollouts end.
+        # A law that gives most single steps exactly is right but for events that it does not have, however long
+        # rollouts end.
         return sum(float(np.log2(max(error, 1e-7))) for error in (e.error, e.error_p90, e.one_step))
 
     return sorted(evidence, key=lambda e: (round(left(e)), e.constants))

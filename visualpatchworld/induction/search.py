@@ -21,7 +21,16 @@ from visualpatchworld.induction.motion import Rates, in_order
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.rivals import Rival, ranked, rivals_of
 from visualpatchworld.induction.stepwise import Choice
-from visualpatchworld.induction.sums import Response, pooled, rates_of, responses, samples_for, snapped, sums_of, updated_first
+from visualpatchworld.induction.sums import (
+    Response,
+    pooled,
+    rates_of,
+    responses,
+    samples_for,
+    snapped,
+    sums_of,
+    updated_first,
+)
 from visualpatchworld.induction.switches import turns_alone
 from visualpatchworld.induction.terms import Samples, samples_in_windows
 from visualpatchworld.induction.verdict import CONSISTENT, FAIR, GOOD, Verdict, expected_error, judge, open_rows
@@ -29,11 +38,13 @@ from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
 Chains = Callable[..., list[Rates]]
-POOLS = (8, 24, 48)  # steps that are looked at together where observations are noisy; more while a law does not reach the noise
+# Steps that are looked at together where observations are noisy; more while a law does not reach the noise.
+POOLS = (8, 24, 48)
 ALONG = 2e-4  # of a response's spread: what looking along a step is itself off by
 DONE = 1e-6  # an error below which no rival needs to be tried
 MANY_OPEN = 0.02  # more steps than this that stay unexplained are a region rather than events
-FEW_ASIDE = 0.97  # of the rows are explained where those set aside are events; more of them may be actions that act late
+# Of the rows are explained where those set aside are events; more of them may be actions that act late.
+FEW_ASIDE = 0.97
 SHORT_SUM = 3  # constants per coordinate up to which coupled coordinates need no chain
 MOST_STEPS = 12_000  # that sums and chains are searched in; long looks see all
 PIECE = 600  # steps of a piece of a longer log
@@ -131,7 +142,9 @@ def _fewer(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
         for k in range(0, max(len(t) - PIECE, 0) + 1, PIECE)
     ]
     pieces = [piece for piece in pieces if len(piece) >= 2]
-    return [pieces[k] for k in np.unique(np.linspace(0, len(pieces) - 1, min(MOST_STEPS // PIECE, len(pieces))).astype(int))]
+    return [
+        pieces[k] for k in np.unique(np.linspace(0, len(pieces) - 1, min(MOST_STEPS // PIECE, len(pieces))).astype(int))
+    ]
 
 
 def _found(
@@ -152,7 +165,8 @@ def _found(
     search = _Search(trajectories, action_space, say, clock)
     evidence: list[Rival] = []
     if reading.hidden:
-        # What looks like a hidden velocity may be a law of first order that a flexible fit does not know: the simpler one is asked first.
+        # What looks like a hidden velocity may be a law of first order that a flexible fit does not know: the simpler
+        # one is asked first.
         say("sums of terms without hidden velocities")
         evidence = _sums(search, reading.without_hidden(), PRODUCTS, only_exact=True)
         reading = reading if evidence else _of_first_order(search, reading)
@@ -204,7 +218,9 @@ class _Search:
 
 
 def _settled(evidence: Sequence[Rival]) -> bool:
-    """Whether the best rival leaves nothing to look for: a law, not a mere sum of terms, that is exact or reaches the noise."""
+    """Whether the best rival leaves nothing to look for: a law,
+    not a mere sum of terms, that is exact or reaches the noise.
+    """
     if not evidence or evidence[0].draft.empirical:
         return False
     best = evidence[0]
@@ -218,8 +234,14 @@ def _of_first_order(search: _Search, reading: Reading) -> Reading:
     simple = reading.without_hidden()
     data = experience(simple, search.trajectories, Delay(0, len(search.space)))
     wanted, choices = _choices(simple, data, search.space, False, PRODUCTS, search.clock.part(LOOK))
-    exact = {r.field for r, options in zip(wanted, choices, strict=True) if options[0].exact and options[0].terms and not r.noisy}
-    kept = tuple(plain if plain.name in exact else c for c, plain in zip(reading.coordinates, simple.coordinates, strict=True))
+    exact = {
+        r.field
+        for r, options in zip(wanted, choices, strict=True)
+        if options[0].exact and options[0].terms and not r.noisy
+    }
+    kept = tuple(
+        plain if plain.name in exact else c for c, plain in zip(reading.coordinates, simple.coordinates, strict=True)
+    )
     found = replace(reading, coordinates=kept)
     return found if any(c.velocity is not None for c in kept) else simple
 
@@ -272,7 +294,10 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
     best = [options[0] for options in choices]
     if not data.noisy:
         samples = samples_for(reading, data.rows, along)
-        best = [snapped(choice, response.target, samples, response.floor) for choice, response in zip(best, wanted, strict=True)]
+        best = [
+            snapped(choice, response.target, samples, response.floor)
+            for choice, response in zip(best, wanted, strict=True)
+        ]
     exact = all(choice.exact for choice in best)
     if only_exact and not exact and not data.noisy:
         return []
@@ -323,8 +348,8 @@ def _choices(
 ) -> tuple[list[Response], list[list[Choice]]]:
     """For every response its choices of terms; where observations are noisy, over windows of so many steps.
 
-    With `every`, rows that a flexible fit would set aside are to be explained, too: a region may look like events. All responses get the
-    same share of the time.
+    With `every`, rows that a flexible fit would set aside are to be explained, too: a region may look like events. All
+    responses get the same share of the time.
     """
     simple = clock.part(SIMPLE)
     samples = samples_for(reading, data.rows, along)
@@ -339,7 +364,11 @@ def _choices(
     for k, response in enumerate(wanted):
         share = simple.part(1 / (len(wanted) - k))
         options = [] if response.noisy else sums_of(*given[k], deepest=min(deepest, PRODUCTS), clock=share)
-        if options and not (options[0].exact and options[0].kept.all()) and turns_alone(reading, response.coordinate, data.rows):
+        if (
+            options
+            and not (options[0].exact and options[0].kept.all())
+            and turns_alone(reading, response.coordinate, data.rows)
+        ):
             options = [stays(len(response.target))]
         plain.append(options)
         fresh = updated_first(*given[k], clock=share) if options and not _whole(options[0]) and not along else []
@@ -354,7 +383,8 @@ def _choices(
         if options:
             if not options[0].exact and deepest > PRODUCTS:
                 options = sorted(
-                    [*sums_of(*given[k], deepest=deepest, first=deepest, clock=share), *options], key=lambda o: (not o.exact, o.score)
+                    [*sums_of(*given[k], deepest=deepest, first=deepest, clock=share), *options],
+                    key=lambda o: (not o.exact, o.score),
                 )
             response = response._replace(noisy=_noise_of(response, options[0], samples, data))
         usable = usual_rows(response.target, data.rows, response.floor)
@@ -362,15 +392,21 @@ def _choices(
         if response.noisy and windows.windows is not None and len(windows.windows) >= 40:
             response = pooled(response, windows)
             whole = np.ones(len(windows.windows), bool)
-            options = sums_of(reading, data.rows, response, space, data.memory, windows, whole, deepest=deepest, clock=share)
+            options = sums_of(
+                reading, data.rows, response, space, data.memory, windows, whole, deepest=deepest, clock=share
+            )
         wanted[k] = response
-        choices.append(options or sums_of(reading, data.rows, response, space, data.memory, samples, deepest=deepest, clock=share))
+        choices.append(
+            options or sums_of(reading, data.rows, response, space, data.memory, samples, deepest=deepest, clock=share)
+        )
     most = max(2, min(MOST_CONSTANTS, len(data.rows.before) // ROWS_PER_CONSTANT) // len(wanted))
     return wanted, [_readable(options, most) for options in choices]
 
 
 def _readable(options: list[Choice], most: int) -> list[Choice]:
-    """The choices, the best first; of those that leave something none with more terms than rows can tell or anybody would read."""
+    """The choices, the best first; of those that leave something
+    none with more terms than rows can tell or anybody would read.
+    """
     fewer = [option for option in options if option.exact or len(option.terms) <= most]
     return fewer or sorted(options, key=lambda option: len(option.terms))
 
@@ -387,7 +423,10 @@ def _shorter(choices: Sequence[Sequence[Choice]]) -> list[list[Choice]]:
     """The same sums with fewer terms each: what looks needed along the step may only mend its approximation."""
     unique, seen = [], set()
     for part in (0.1, 0.02, 0.005):
-        option = [min((o for o in options if o.part <= max(part, options[0].part)), key=lambda o: o.cost) for options in choices]
+        option = [
+            min((o for o in options if o.part <= max(part, options[0].part)), key=lambda o: o.cost)
+            for options in choices
+        ]
         key = tuple(tuple(t.code for t in choice.terms) for choice in option)
         if key not in seen and any(choice is not options[0] for choice, options in zip(option, choices, strict=True)):
             seen.add(key)
@@ -395,7 +434,9 @@ def _shorter(choices: Sequence[Sequence[Choice]]) -> list[list[Choice]]:
     return unique
 
 
-def _late(reading: Reading, trajectories: Sequence[Trajectory], choices: Sequence[Sequence[Choice]], space: ActionSpace) -> int:
+def _late(
+    reading: Reading, trajectories: Sequence[Trajectory], choices: Sequence[Sequence[Choice]], space: ActionSpace
+) -> int:
     """How many steps late actions act, by a regression that knows the states and the actions of some steps ago."""
     if not len(space):
         return 0

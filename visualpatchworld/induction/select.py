@@ -1,4 +1,6 @@
-"""Level 1: every candidate is fitted to the probes alone; the one that explains most of them wins, the simpler among equals."""
+"""Level 1: every candidate is fitted to the probes alone; the
+one that explains most of them wins, the simpler among equals.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ class ProbeVerdict:
 
 @dataclass(frozen=True)
 class FormCandidate:
-    """A form, what the probes made of its constants, and which probes it explains; one that was set aside has neither."""
+    """A form, what the probes made of its constants, and which
+    probes it explains; one that was set aside has neither.
+    """
 
     sketch: Form
     num_constants: int
@@ -106,7 +110,9 @@ class FormCandidate:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The whole table, candidate by probe; the recordings are of all experiments, also of those that no form is judged by."""
+    """The whole table, candidate by probe; the recordings are of
+    all experiments, also of those that no form is judged by.
+    """
 
     probes: tuple[Probe, ...]
     recordings: tuple[Trajectory, ...]
@@ -114,7 +120,9 @@ class Evidence:
     tolerances: Mapping[str, float]  # quantity -> largest error of an explained probe; other quantities are not judged
 
     def __repr__(self) -> str:
-        return f"<Evidence: {len(self.candidates)} candidates, {len(self.probes)} probes; {self.winner.sketch.name} wins>"
+        return (
+            f"<Evidence: {len(self.candidates)} candidates, {len(self.probes)} probes; {self.winner.sketch.name} wins>"
+        )
 
     def __str__(self) -> str:
         """A line per candidate, the winner first."""
@@ -137,7 +145,11 @@ class Evidence:
     def unexplained(self) -> tuple[str, ...]:
         """Probes that no candidate explains: the family lacks what they show."""
         tried = [candidate for candidate in self.candidates if candidate.verdicts]
-        return tuple(probe.name for i, probe in enumerate(self.probes) if not any(candidate.verdicts[i].explained for candidate in tried))
+        return tuple(
+            probe.name
+            for i, probe in enumerate(self.probes)
+            if not any(candidate.verdicts[i].explained for candidate in tried)
+        )
 
 
 def select(
@@ -155,9 +167,9 @@ def select(
 ) -> Evidence:
     """Run every probe on the black box and hold the candidates of the family against what happened, simple ones first.
 
-    A candidate that cannot win any more is set aside with the reason, unless `thorough`: one that has no fewer constants than a candidate
-    that explains every probe, and one that makes a choice which failed every probe that tests it while another, all else equal, passed.
-    `noisy` says that the black box is read with errors.
+    A candidate that cannot win any more is set aside with the reason, unless `thorough`: one that has no fewer
+    constants than a candidate that explains every probe, and one that makes a choice which failed every probe that
+    tests it while another, all else equal, passed. `noisy` says that the black box is read with errors.
     """
     recordings = tuple(box.run(probe) for probe in probes)
     windows = Windows(
@@ -176,16 +188,25 @@ def select(
         if reason:
             candidates.append(FormCandidate(sketch, len(sketch.constants), 0, None, (), reason))
             continue
-        candidates.append(_try(sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, search, noisy=noisy))
-        warm_starts = [best.fit.values for best in Evidence((), (), tuple(candidates), tolerances).ranked[:2] if best.fit is not None]
-    # A simpler form that differs in one choice may have stopped short of the winner's valley, or have been set aside because of what forms
-    # without the winner's other choices made of the data: let it start from there before it is refuted.
+        candidates.append(
+            _try(sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, search, noisy=noisy)
+        )
+        warm_starts = [
+            best.fit.values
+            for best in Evidence((), (), tuple(candidates), tolerances).ranked[:2]
+            if best.fit is not None
+        ]
+    # A simpler form that differs in one choice may have stopped short of the winner's valley, or have been set aside
+    # because of what forms without the winner's other choices made of the data: let it start from there before it is
+    # refuted.
     winner = Evidence(judged, recordings, tuple(candidates), tolerances).winner
     for i, rival in enumerate(candidates):
         if winner.fit is not None and _deserves_another_try(rival, winner):
             progress(f"{rival.sketch.name} again")
             warm_starts = [winner.fit.values]
-            again = _try(rival.sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, retry, noisy=noisy)
+            again = _try(
+                rival.sketch, windows, probes, state_space, quantities, tolerances, rng, warm_starts, retry, noisy=noisy
+            )
             candidates[i] = max(again, rival, key=lambda candidate: candidate.explained)
     return Evidence(judged, recordings, tuple(candidates), tolerances)
 
@@ -193,7 +214,11 @@ def select(
 def _deserves_another_try(rival: FormCandidate, winner: FormCandidate) -> bool:
     """Whether a form is simpler than the winner in one choice alone, and was set aside or comes close."""
     close = winner.explained - CLOSE <= rival.explained < winner.explained
-    return len(_differing(rival, winner)) == 1 and rival.num_constants < winner.num_constants and (close or not rival.verdicts)
+    return (
+        len(_differing(rival, winner)) == 1
+        and rival.num_constants < winner.num_constants
+        and (close or not rival.verdicts)
+    )
 
 
 def _differing(one: FormCandidate, other: FormCandidate) -> list[str]:
@@ -237,7 +262,9 @@ def _try(
         for i, probe in enumerate(probes):
             if not probe.tests:
                 continue
-            errors = {name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()}
+            errors = {
+                name: float(np.max(quantity(predicted[i], windows.truths[i]))) for name, quantity in quantities.items()
+            }
             explained = all(np.isfinite(errors[name]) and errors[name] <= tolerances[name] for name in tolerances)
             verdicts.append(ProbeVerdict(probe.name, probe.tests, errors, explained))
         return tuple(verdicts)
@@ -246,6 +273,10 @@ def _try(
         return sum(not verdict.explained for verdict in verdicts_on(predicted))
 
     program = unfitted(sketch)
-    found = fit(program, sketch.constants, windows, windows, state_space, rng, search, warm_starts, misses=misses, noisy=noisy)
+    found = fit(
+        program, sketch.constants, windows, windows, state_space, rng, search, warm_starts, misses=misses, noisy=noisy
+    )
     assert found.predicted is not None
-    return FormCandidate(sketch, len(sketch.constants), len(program.text.splitlines()), found, verdicts_on(found.predicted))
+    return FormCandidate(
+        sketch, len(sketch.constants), len(program.text.splitlines()), found, verdicts_on(found.predicted)
+    )

@@ -1,4 +1,6 @@
-"""Multiple shooting: constants refined together with the states that windows start from, which are seen with noise or in part."""
+"""Multiple shooting: constants refined together with the states
+that windows start from, which are seen with noise or in part.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,11 @@ def refine_noisy(
     fixed: bool = False,
     clock: Clock = NO_LIMIT,
 ) -> Shot:
-    """The draft with constants that explain what was seen of every window, its start included, up to noise; with their standard errors.
+    """The draft with constants that explain what was seen of every
+    window, its start included, up to noise; with their standard errors.
 
-    Only `seen` fields are measured; the others (hidden velocities) are free. Noise is taken from `noise` at first and then from
-    what is left, unless it is `fixed`. When the clock runs out, what was reached counts.
+    Only `seen` fields are measured; the others (hidden velocities) are free. Noise is taken from `noise` at first and
+    then from what is left, unless it is `fixed`. When the clock runs out, what was reached counts.
     """
     width = stretches.starts.shape[1]
     seen = np.ones(width, bool) if seen is None else seen
@@ -72,7 +75,9 @@ def refine_noisy(
             break
         weight: np.ndarray = 1 / np.sqrt(1 + (now / FAR) ** 2)
         at = (place, starts)
-        by_start: np.ndarray = _slopes(lambda begin, at=at: run(at[0], begin), starts, size) / level[None, None, :, None]
+        by_start: np.ndarray = (
+            _slopes(lambda begin, at=at: run(at[0], begin), starts, size) / level[None, None, :, None]
+        )
         by_constant: np.ndarray = np.zeros((*now.shape, 0))
         if names:
             columns = [_slope(lambda p, at=at: run(p, at[1]), place, k) for k in range(len(names))]
@@ -89,7 +94,9 @@ def refine_noisy(
         improved: bool = False
         gain: float = 0.0
         for _ in range(8):
-            damped: np.ndarray = ss + damping * np.einsum("nii->ni", ss)[:, :, None] * np.eye(width) + 1e-12 * np.eye(width)
+            damped: np.ndarray = (
+                ss + damping * np.einsum("nii->ni", ss)[:, :, None] * np.eye(width) + 1e-12 * np.eye(width)
+            )
             try:
                 solved: np.ndarray = np.linalg.solve(damped, np.concatenate([sc, gs[..., None]], axis=-1))
                 schur = cc - np.einsum("nij,nik->jk", sc, solved[..., :-1])
@@ -112,17 +119,26 @@ def refine_noisy(
         if fixed and (not improved or gain < 1e-5):
             break
         if not fixed and (turn % 4 == 3 or not improved or gain < 1e-5):
-            fresh: np.ndarray = _noise(now * np.where(np.isfinite(level), level, 1.0), seen, size, stretches.starts.shape[0], len(names))
+            fresh: np.ndarray = _noise(
+                now * np.where(np.isfinite(level), level, 1.0), seen, size, stretches.starts.shape[0], len(names)
+            )
             done: bool = np.allclose(fresh[seen], level[seen], rtol=2e-2)
             level = np.where(seen, fresh, np.inf)
             now = left(place, starts)
             if done and (not improved or gain < 1e-5):
                 break
     determined = bool(names) and bool(np.isfinite(schur).all())
-    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(schur)), 0)) * unit if determined else np.full(len(names), np.inf)
+    spread = (
+        np.sqrt(np.maximum(np.diag(np.linalg.pinv(schur)), 0)) * unit if determined else np.full(len(names), np.inf)
+    )
     constants = {name: float(f"{value:.12g}") for name, value in zip(names, place * unit, strict=True)}
     errors = {name: float(e) for name, e in zip(names, spread, strict=True)}
-    return Shot(replace(draft, program=draft.program.edited(constants), stderr=errors), starts, np.where(seen, level, 0.0), cost(now))
+    return Shot(
+        replace(draft, program=draft.program.edited(constants), stderr=errors),
+        starts,
+        np.where(seen, level, 0.0),
+        cost(now),
+    )
 
 
 def _noise(residual, seen, size, windows: int, constants: int) -> Float[np.ndarray, " S"]:

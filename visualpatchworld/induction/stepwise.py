@@ -1,4 +1,6 @@
-"""Stepwise choice of the few terms whose sum gives a response: forward with a beam, swaps, and scans of constants inside terms."""
+"""Stepwise choice of the few terms whose sum gives a response:
+forward with a beam, swaps, and scans of constants inside terms.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,9 @@ def choose(
             break
         # Of those that leave nothing the cheapest is the best, not the one that follows noise most closely.
         exact = [item for item in beam if item.squares <= enough]
-        best_by_size.append(min(exact, key=lambda item: (sum(t.cost for t in item.terms), item.squares)) if exact else beam[0])
+        best_by_size.append(
+            min(exact, key=lambda item: (sum(t.cost for t in item.terms), item.squares)) if exact else beam[0]
+        )
         if beam[0].squares <= enough or beam[0].squares > 0.98 * best_by_size[-2].squares:
             break
     choices = []
@@ -112,10 +116,11 @@ def fill(
     scale: float,
     clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
-    """A choice that begins with all plain terms, adds terms with a constant inside until nothing is left, and then drops all it can.
+    """A choice that begins with all plain terms, adds terms with a
+    constant inside until nothing is left, and then drops all it can.
 
-    Where several plain terms stand beside a threshold or a wave, a forward search meets wrong terms first; this does not. It answers
-    with nothing unless it ends exact, with few terms and in time.
+    Where several plain terms stand beside a threshold or a wave, a forward search meets wrong terms first; this does
+    not. It answers with nothing unless it ends exact, with few terms and in time.
     """
     if len(plain) > MOST_PLAIN:
         return []
@@ -160,7 +165,11 @@ def fill(
         if clock.over:
             return []
         fewer = [
-            _item(tuple(t for n, t in enumerate(item.terms) if n != k), tuple(c for n, c in enumerate(item.columns) if n != k), goal)
+            _item(
+                tuple(t for n, t in enumerate(item.terms) if n != k),
+                tuple(c for n, c in enumerate(item.columns) if n != k),
+                goal,
+            )
             for k in range(len(item.terms))
         ]
         # Of all that can go, the dearest goes first.
@@ -170,7 +179,11 @@ def fill(
         item = fewer[max(can_go)[2]]
     if len(item.terms) > MOST_FILLED:
         return []
-    return [_plainer(_finished(item, goal, target, samples, picked, kept, floor, scale), plain, target, samples, floor, scale)]
+    return [
+        _plainer(
+            _finished(item, goal, target, samples, picked, kept, floor, scale), plain, target, samples, floor, scale
+        )
+    ]
 
 
 def _picked(kept: Bool[np.ndarray, " N"]) -> Int[np.ndarray, " P"]:
@@ -180,7 +193,9 @@ def _picked(kept: Bool[np.ndarray, " N"]) -> Int[np.ndarray, " P"]:
 
 
 def _matrix(samples: Samples, terms: Sequence[Term], clock: Clock) -> tuple[list[Term], Float[np.ndarray, "N P"]]:
-    """Every term, at every value of its own constant that is tried, as a column of length one; the first ones alone when time is up."""
+    """Every term, at every value of its own constant that is tried, as
+    a column of length one; the first ones alone when time is up.
+    """
     expanded, columns = [], []
     for term in terms:
         if clock.over and len(expanded) >= HURRIED_COLUMNS:
@@ -206,7 +221,11 @@ def _grown(beam: Sequence[_Item], expanded, matrix, goal, few: Samples) -> list[
         ranked = np.log(np.maximum(item.squares - gains, 1e-9 * item.squares + 1e-300)) + 0.02 * costs
         taken = 0
         for k in np.argsort(ranked)[: 60 * BEAM]:
-            if gains[k] <= 1e-7 * item.squares or not _is_valley(k, ranked, expanded) or not _fits(expanded[k], item.terms):
+            if (
+                gains[k] <= 1e-7 * item.squares
+                or not _is_valley(k, ranked, expanded)
+                or not _fits(expanded[k], item.terms)
+            ):
                 continue
             taken += 1
             inner = "" if expanded[k].inner is None else f" at {expanded[k].inner:.3g}"
@@ -230,15 +249,21 @@ def _grown(beam: Sequence[_Item], expanded, matrix, goal, few: Samples) -> list[
 
 
 def _fits(term: Term, others: Sequence[Term]) -> bool:
-    """Whether a term may join the others: terms with a constant inside are few, and one kind of them stands once, or it fits anything."""
+    """Whether a term may join the others: terms with a constant inside
+    are few, and one kind of them stands once, or it fits anything.
+    """
     if term.inner is None:
         return True
     scanned = [other for other in others if other.inner is not None]
-    return len(scanned) < MOST_SCANNED and all(other.code != term.code and other.label != term.label for other in scanned)
+    return len(scanned) < MOST_SCANNED and all(
+        other.code != term.code and other.label != term.label for other in scanned
+    )
 
 
 def _is_valley(k: int, ranked, expanded: Sequence[Term]) -> bool:
-    """Whether a scanned constant is better there than at its neighbours in the grid; there may be several such places."""
+    """Whether a scanned constant is better there than at its
+    neighbours in the grid; there may be several such places.
+    """
     if expanded[k].inner is None:
         return True
     near = [n for n in (k - 1, k + 1) if 0 <= n < len(expanded) and expanded[n].code == expanded[k].code]
@@ -265,7 +290,9 @@ def _swapped(item: _Item, expanded, matrix, goal, few) -> _Item:
 
 
 def _together(item: _Item, goal, few) -> _Item:
-    """All constants inside terms moved at once with the factors, by Gauss and Newton's steps that are halved until they help."""
+    """All constants inside terms moved at once with the factors,
+    by Gauss and Newton's steps that are halved until they help.
+    """
     inside = [k for k, term in enumerate(item.terms) if term.inner is not None and term.smooth]
     if not inside or len(item.terms) == 1:
         return item
@@ -320,7 +347,9 @@ def _tuned(term: Term, expanded, others, goal, few) -> tuple[Term, Float[np.ndar
         return float(rest @ rest) - (float(rest @ column) ** 2 / size if size > 1e-20 else 0.0)
 
     if term.smooth:
-        best = float(minimize_scalar(left, bounds=(low, high), method="bounded", options={"xatol": 1e-10 * (high - low)}).x)  # pyright: ignore
+        best = float(
+            minimize_scalar(left, bounds=(low, high), method="bounded", options={"xatol": 1e-10 * (high - low)}).x
+        )  # pyright: ignore
     else:
         best = term.inner
         for _ in range(2):
@@ -358,7 +387,9 @@ def _finished(item: _Item, goal, target, samples, picked, usual, floor, scale) -
     left = float(np.sqrt(np.mean(left_all[kept] ** 2)))
     cost = sum(term.cost for term in item.terms)
     score = len(goal) * np.log(max(item.squares / len(goal), floor**2, 1e-300)) + PENALTY * np.log(len(goal)) * cost
-    return Choice(item.terms, tuple(float(f) for f in true), left, left / scale, float(score), left <= EXACT * floor, kept)
+    return Choice(
+        item.terms, tuple(float(f) for f in true), left, left / scale, float(score), left <= EXACT * floor, kept
+    )
 
 
 def _pruned(choice: Choice, target, samples, floor, scale) -> Choice:
@@ -376,7 +407,9 @@ def _pruned(choice: Choice, target, samples, floor, scale) -> Choice:
 
 
 def _plainer(choice: Choice, terms: Sequence[Term], target, samples, floor, scale) -> Choice:
-    """The choice with plain terms in place of terms whose own constant has gone where they are the same as a plain one."""
+    """The choice with plain terms in place of terms whose own
+    constant has gone where they are the same as a plain one.
+    """
     for place, term in enumerate(choice.terms):
         cheaper = [t for t in terms if term.inner is not None and t.inner is None and not t.grid and t.cost < term.cost]
         if not cheaper:
@@ -417,4 +450,6 @@ def _with_terms(choice: Choice, terms: Sequence[Term], target, samples, floor, s
     kept = within(left_all, floor, usual=choice.kept)
     left = float(np.sqrt(np.mean(left_all[kept] ** 2)))
     saved = PENALTY * np.log(kept.sum()) * (choice.cost - sum(t.cost for t in terms))
-    return Choice(tuple(terms), tuple(map(float, factors)), left, left / scale, choice.score - saved, choice.exact, kept)
+    return Choice(
+        tuple(terms), tuple(map(float, factors)), left, left / scale, choice.score - saved, choice.exact, kept
+    )

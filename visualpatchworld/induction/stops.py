@@ -62,16 +62,23 @@ class _Stop(NamedTuple):
         upper = name.upper()
         way = next((way for way in rates.ways if way.coordinate == name), None)
         ends = {"LOW": self.low, "HIGH": self.high}
-        texts = {word: f"{upper}_{word}_END" if np.isfinite(end) else f"{'-' * (end < 0)}np.inf" for word, end in ends.items()}
+        texts = {
+            word: f"{upper}_{word}_END" if np.isfinite(end) else f"{'-' * (end < 0)}np.inf"
+            for word, end in ends.items()
+        }
         last = "GIVE" if way is not None else "KEEP"
         numbers = [
-            Number(texts[word], end, doc=f"beyond it {name} is pushed back", free=True) for word, end in ends.items() if np.isfinite(end)
+            Number(texts[word], end, doc=f"beyond it {name} is pushed back", free=True)
+            for word, end in ends.items()
+            if np.isfinite(end)
         ]
         numbers += [
             Number(f"{upper}_STOP_STIFFNESS", self.stiffness, "1/s^2", "acceleration of the stop per depth"),
             Number(f"{upper}_STOP_BRAKING", self.braking, "1/s", "the same per speed"),
             Number(
-                f"{upper}_STOP_{last}", self.give, doc="what the stop gives way to force" if way else "part of other forces that it leaves"
+                f"{upper}_STOP_{last}",
+                self.give,
+                doc="what the stop gives way to force" if way else "part of other forces that it leaves",
             ),
         ]
         given = f"{texts['LOW']}, {texts['HIGH']}, {upper}_STOP_STIFFNESS, {upper}_STOP_BRAKING, {upper}_STOP_{last}"
@@ -103,12 +110,19 @@ def soft_stops(
     taken: Sequence[Limit],
     clock: Clock = NO_LIMIT,
 ) -> list[Limit]:
-    """Soft stops of coordinates that events gather beyond an end of; `off` is what the present draft misses each step by."""
+    """Soft stops of coordinates that events gather beyond an end
+    of; `off` is what the present draft misses each step by.
+    """
     found = []
     stopped = {name for limit in taken if limit.law == "soft stop" for name in limit.of}
     changing = {of for of, _ in rates.changes}
     for coordinate in reading.coordinates:
-        if coordinate.velocity is None or coordinate.velocity not in changing or coordinate.name in stopped or clock.over:
+        if (
+            coordinate.velocity is None
+            or coordinate.velocity not in changing
+            or coordinate.name in stopped
+            or clock.over
+        ):
             continue
         ends = _ends(coordinate, rows, off, tolerance)
         if ends:
@@ -117,7 +131,9 @@ def soft_stops(
     return found
 
 
-def _ends(coordinate: Coordinate, rows: Rows, off: Float[np.ndarray, "N S"], tolerance: Float[np.ndarray, " S"]) -> list[_End]:
+def _ends(
+    coordinate: Coordinate, rows: Rows, off: Float[np.ndarray, "N S"], tolerance: Float[np.ndarray, " S"]
+) -> list[_End]:
     """Where steps turn from usual ones to events that send the coordinate back."""
     i, j = rows.names.index(coordinate.name), rows.names.index(str(coordinate.velocity))
     events = np.any(np.abs(off) > tolerance, axis=1)
@@ -205,9 +221,13 @@ def _fitted(
 
 
 def _refined(
-    place: Float[np.ndarray, " C"], missed: Callable[[Float[np.ndarray, "V C"]], Float[np.ndarray, "V N S"]], clock: Clock
+    place: Float[np.ndarray, " C"],
+    missed: Callable[[Float[np.ndarray, "V C"]], Float[np.ndarray, "V N S"]],
+    clock: Clock,
 ) -> Float[np.ndarray, " C"]:
-    """Constants moved to where most steps are missed by least; steps that are missed by far more than most count little."""
+    """Constants moved to where most steps are missed by least;
+    steps that are missed by far more than most count little.
+    """
     off, damping = missed(place[None])[0], 1e-3
 
     def cost(off: Float[np.ndarray, "N S"], usual: float) -> float:
@@ -254,7 +274,9 @@ def _short(value: float, digits: int) -> float:
 
 
 def sticking(reading: Reading, rates: Rates) -> tuple[Rates, tuple[Limit, ...]] | None:
-    """The rates without their dry friction, and limits that take the same friction off the new speed, at most all of it."""
+    """The rates without their dry friction, and limits that take
+    the same friction off the new speed, at most all of it.
+    """
     changes, numbers, limits = dict(rates.changes), list(rates.numbers), []
     for coordinate in reading.coordinates:
         speed = coordinate.velocity
@@ -268,19 +290,30 @@ def sticking(reading: Reading, rates: Rates) -> tuple[Rates, tuple[Limit, ...]] 
                 continue
             changes[speed] = " + ".join(p for p in parts if p != part) or "0.0"
             numbers.remove(number)
-            held = Number(number.name, -number.value, doc=f"dry friction of {speed}, which holds it still while the rest is weaker")
+            held = Number(
+                number.name,
+                -number.value,
+                doc=f"dry friction of {speed}, which holds it still while the rest is weaker",
+            )
             line = f"{speed} = np.sign({speed}) * np.maximum(np.abs({speed}) - DT * {number.name}, 0.0)"
             limits.append(Limit("velocity", (line,), (held,), STICKING, (speed,)))
     if not limits:
         return None
     of = {body for limit in limits for body in limit.of}
     laws = tuple((law, bodies) for law, bodies in rates.laws if not (law == "dry" and set(bodies) & of))
-    name = "; ".join(text.replace("dry", "dry that holds") if text.partition(":")[0] in of else text for text in rates.name.split("; "))
+    name = "; ".join(
+        text.replace("dry", "dry that holds") if text.partition(":")[0] in of else text
+        for text in rates.name.split("; ")
+    )
     return replace(rates, name=name, changes=tuple(changes.items()), numbers=tuple(numbers), laws=laws), tuple(limits)
 
 
 def halts(
-    coordinate: Coordinate, rows: Rows, given: Float[np.ndarray, "N S"], off: Float[np.ndarray, "N S"], tolerance: Float[np.ndarray, " S"]
+    coordinate: Coordinate,
+    rows: Rows,
+    given: Float[np.ndarray, "N S"],
+    off: Float[np.ndarray, "N S"],
+    tolerance: Float[np.ndarray, " S"],
 ) -> list[Limit]:
     """A velocity that stays at nothing for a step before it turns back: dry friction brings a body to a stand first."""
     speed = str(coordinate.velocity)
@@ -288,4 +321,6 @@ def halts(
     back = (given[:, k] * rows.before[:, k] < 0) & (np.abs(off[:, k]) > tolerance[k])
     if (back & (np.abs(rows.after[:, k]) <= tolerance[k])).sum() < LEAST_HALTS:
         return []
-    return [Limit("velocity", (f"{speed} = np.where(state.{speed} * {speed} < 0, 0.0, {speed})",), (), HALTING, (speed,))]
+    return [
+        Limit("velocity", (f"{speed} = np.where(state.{speed} * {speed} < 0, 0.0, {speed})",), (), HALTING, (speed,))
+    ]

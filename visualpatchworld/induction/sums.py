@@ -74,7 +74,9 @@ def pooled(response: Response, samples: Samples, noise_slack: float = 1.15) -> R
     target = samples.pooled(response.target)
     scale = float(np.std(target)) or response.scale
     noisy = response.noisy / samples.length
-    return response._replace(target=target, scale=scale, noisy=noisy, floor=max(noise_slack * noisy / EXACT, NUMERICAL * scale))
+    return response._replace(
+        target=target, scale=scale, noisy=noisy, floor=max(noise_slack * noisy / EXACT, NUMERICAL * scale)
+    )
 
 
 def samples_for(reading: Reading, rows: Rows, along: bool) -> Samples:
@@ -98,7 +100,8 @@ def sums_of(
     new: Sequence[str] = (),
     clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
-    """Choices of terms for one response, the best first; products and scans are looked at only while plain terms do not suffice.
+    """Choices of terms for one response, the best first; products
+    and scans are looked at only while plain terms do not suffice.
 
     `new` names fields whose values after the step are used in place of those before it.
     """
@@ -111,24 +114,47 @@ def sums_of(
     for level in range(first, deepest + 1):
         if found and clock.over:
             break
-        fresh = choose(response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale, clock=clock)
+        fresh = choose(
+            response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale, clock=clock
+        )
         for _ in range(2):
             # Rows that the best choice explains may be others than those of the flexible fit.
-            moved = bool(fresh) and fresh[0].part < 0.02 and fresh[0].kept.mean() > 0.6 and (fresh[0].kept != usual).mean() > 0.002
+            moved = (
+                bool(fresh)
+                and fresh[0].part < 0.02
+                and fresh[0].kept.mean() > 0.6
+                and (fresh[0].kept != usual).mean() > 0.002
+            )
             if windowed or not moved or clock.over:
                 break
             usual = fresh[0].kept
-            fresh = choose(response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale, clock=clock)
+            fresh = choose(
+                response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale, clock=clock
+            )
         if level == 2 and (windowed or not (fresh and fresh[0].exact)):
             for plain in (terms.upto(0),) if windowed else (terms.upto(0), terms.upto(1)):
-                filled = fill(response.target, samples, plain, terms.levels[2], usual, response.floor, scale=response.scale, clock=clock)
+                filled = fill(
+                    response.target,
+                    samples,
+                    plain,
+                    terms.levels[2],
+                    usual,
+                    response.floor,
+                    scale=response.scale,
+                    clock=clock,
+                )
                 fresh = filled + fresh
                 if fresh and fresh[0].exact:
                     break
         found += fresh
-        # Up to noise several sums may do: a long one gives way to a shorter one with a constant inside. So does a long sum of plain
-        # terms that is only as exact as a look along the step can be: with products a shorter one may say the same.
-        loose = level < deepest and response.floor > LOOSE * response.scale and len(fresh[0].terms) > PLAIN_TERMS if fresh else False
+        # Up to noise several sums may do: a long one gives way to a shorter one with a constant inside. So does a long
+        # sum of plain terms that is only as exact as a look along the step can be: with products a shorter one may say
+        # the same.
+        loose = (
+            level < deepest and response.floor > LOOSE * response.scale and len(fresh[0].terms) > PLAIN_TERMS
+            if fresh
+            else False
+        )
         if fresh and fresh[0].exact and not loose and not (windowed and len(fresh[0].terms) > 2):
             break
     return sorted(found, key=lambda choice: (not choice.exact, choice.score))
@@ -144,7 +170,8 @@ def updated_first(
     kept: Bool[np.ndarray, " N"] | None = None,
     clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
-    """Exact choices in which some other fields count with the values that the same step has just given them; none where there is no such.
+    """Exact choices in which some other fields count with the values
+    that the same step has just given them; none where there is no such.
 
     Worlds often update one field after another: a boat's new speed and new heading move it.
     """
@@ -183,7 +210,9 @@ def propose_sums(
     return [rates_of(reading, wanted, best, delay)]
 
 
-def rates_of(reading: Reading, wanted: Sequence[Response], choices: Sequence[Choice], delay: Delay, *, empirical: bool = False) -> Rates:
+def rates_of(
+    reading: Reading, wanted: Sequence[Response], choices: Sequence[Choice], delay: Delay, *, empirical: bool = False
+) -> Rates:
     """The chosen sums as rates of a program, each factor a constant that carries its field's name."""
     numbers: list[Number] = []
     changes = []
@@ -208,12 +237,17 @@ def rates_of(reading: Reading, wanted: Sequence[Response], choices: Sequence[Cho
                 code = code.replace(INNER, inner)
             factor_name = named(f"{owner}_{term.label}", factor, _doc(term))
             parts.append(
-                factor_name if code == "1.0" else f"{factor_name}{code[1:]}" if code.startswith("1 / ") else f"{factor_name} * {code}"
+                factor_name
+                if code == "1.0"
+                else f"{factor_name}{code[1:]}"
+                if code.startswith("1 / ")
+                else f"{factor_name} * {code}"
             )
             laws[(term.law, term.of or (response.field,))] = None
         changes.append((response.field, " + ".join(parts) or "0.0"))
     name = "; ".join(
-        f"{field}: {', '.join(t.law for t in choice.terms) or 'still'}" for (field, *_), choice in zip(wanted, choices, strict=True)
+        f"{field}: {', '.join(t.law for t in choice.terms) or 'still'}"
+        for (field, *_), choice in zip(wanted, choices, strict=True)
     )
     return Rates(name, tuple(laws), tuple(numbers), tuple(changes), memory=delay.memory, empirical=empirical)
 
@@ -236,6 +270,8 @@ def snapped(choice: Choice, target: Float[np.ndarray, " N"], samples: Samples, f
     for k, factor in enumerate(factors):
         short = float(f"{factor:.{SHORT_DIGITS}g}")
         trial = [*factors[:k], short, *factors[k + 1 :]]
-        if float(np.sqrt(np.mean((goal - full @ trial) ** 2))) <= max(min(1.02 * choice.left + 1e-15, EXACT * floor), floor):
+        if float(np.sqrt(np.mean((goal - full @ trial) ** 2))) <= max(
+            min(1.02 * choice.left + 1e-15, EXACT * floor), floor
+        ):
             factors = trial
     return replace(choice, factors=tuple(factors))

@@ -35,11 +35,17 @@ def turns_alone(reading: Reading, coordinate: Coordinate, rows: Rows) -> bool:
     turned = rows.after[:, k] != rows.before[:, k]
     values, counts = np.unique(rows.after[turned, k], return_counts=True)
     known = {limit.numbers[0].name for limit in turns(reading, coordinate, rows)}
-    return all(_name(coordinate, float(value)) in known for value, count in zip(values, counts, strict=True) if count >= LEAST_ROWS)
+    return all(
+        _name(coordinate, float(value)) in known
+        for value, count in zip(values, counts, strict=True)
+        if count >= LEAST_ROWS
+    )
 
 
 def turns(reading: Reading, coordinate: Coordinate, rows: Rows) -> list[Limit]:
-    """Limits that turn a switch from one value to another beyond a threshold that parts the steps in which it turns from all others."""
+    """Limits that turn a switch from one value to another beyond a
+    threshold that parts the steps in which it turns from all others.
+    """
     k = rows.names.index(coordinate.name)
     was, became = rows.before[:, k], rows.after[:, k]
     found = []
@@ -72,7 +78,9 @@ def _columns(reading: Reading, own: Coordinate, rows: Rows) -> Iterator[tuple[st
 
 
 def _edges(values: Float[np.ndarray, " N"], turned: Bool[np.ndarray, " N"]) -> Iterator[tuple[str, float, float]]:
-    """Thresholds with all steps that turn on one side and all others on the other, and how wide the gap between them is."""
+    """Thresholds with all steps that turn on one side and all
+    others on the other, and how wide the gap between them is.
+    """
     if turned.all():
         return
     for side, sign in ((">", 1.0), ("<", -1.0)):
@@ -91,7 +99,12 @@ def _between(low: float, high: float) -> float:
 def _turn(own: Coordinate, value: float, code: str, side: str, edge: float) -> Limit:
     name = _name(own, value)
     shown = code.removeprefix("state.")
-    number = Number(name, edge, doc=f"{own.name} becomes {value:g} where {shown} is {'above' if side == '>' else 'below'}", free=False)
+    number = Number(
+        name,
+        edge,
+        doc=f"{own.name} becomes {value:g} where {shown} is {'above' if side == '>' else 'below'}",
+        free=False,
+    )
     line = f"{own.name} = np.where({code} {side} {name}, {value!r}, {own.name})"
     return Limit("coordinate", (line,), (number,), "switch", (own.name,))
 

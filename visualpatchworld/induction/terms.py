@@ -16,11 +16,14 @@ INNER = "{inner}"  # where a term's own constant goes
 
 @dataclass(frozen=True)
 class Term:
-    """One summand without its factor: code over `state`, `new` and `action`, the law it belongs to, and what its factor is called.
+    """One summand without its factor: code over `state`, `new` and
+    `action`, the law it belongs to, and what its factor is called.
 
-    `new.FIELD` is the value that the same step has just given to a field: worlds that update one field after another use it.
+    `new.FIELD` is the value that the same step has just given to a field: worlds that update one field after another
+    use it.
 
-    A term may hold one constant of its own (a frequency, a threshold): `grid` has the values that are tried, `inner` the one taken.
+    A term may hold one constant of its own (a frequency, a threshold): `grid` has the values that are tried, `inner`
+    the one taken.
     """
 
     code: str
@@ -36,11 +39,15 @@ class Term:
 
     def at(self, inner: float) -> Term:
         """The term with its own constant set."""
-        return replace(self, inner=float(inner), grid=(), reach=(min(self.grid), max(self.grid)) if self.grid else self.reach)
+        return replace(
+            self, inner=float(inner), grid=(), reach=(min(self.grid), max(self.grid)) if self.grid else self.reach
+        )
 
     @property
     def within_reach(self) -> bool:
-        """Whether its own constant is about where it was looked for; far outside a term degenerates into another one."""
+        """Whether its own constant is about where it was looked
+        for; far outside a term degenerates into another one.
+        """
         if self.inner is None or self.reach is None:
             return True
         slack = 0.5 * (self.reach[1] - self.reach[0])
@@ -104,9 +111,14 @@ def joined(one: Rows, other: Rows) -> Rows:
 
 
 def namespace(
-    names: Sequence[str], states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N A"], after: Float[np.ndarray, "N S"] | None = None
+    names: Sequence[str],
+    states: Float[np.ndarray, "N S"],
+    actions: Float[np.ndarray, "N A"],
+    after: Float[np.ndarray, "N S"] | None = None,
 ) -> dict[str, Any]:
-    """What code of a term may speak of: `state` with arrays as its fields, `action`, and `new` where the states after are given."""
+    """What code of a term may speak of: `state` with arrays as its
+    fields, `action`, and `new` where the states after are given.
+    """
     known: dict[str, Any] = {"state": SimpleNamespace(**dict(zip(names, states.T, strict=True))), "action": actions.T}
     if after is not None:
         known["new"] = SimpleNamespace(**dict(zip(names, after.T, strict=True)))
@@ -115,25 +127,33 @@ def namespace(
 
 def _at_rows(space: Mapping[str, Any], rows: Int[np.ndarray, " P"]) -> dict[str, Any]:
     return {
-        name: part[:, rows] if name == "action" else SimpleNamespace(**{field: values[rows] for field, values in vars(part).items()})
+        name: part[:, rows]
+        if name == "action"
+        else SimpleNamespace(**{field: values[rows] for field, values in vars(part).items()})
         for name, part in space.items()
     }
 
 
 class Samples(NamedTuple):
-    """Where along a step the terms are looked at, and with what weights: their mean is taken as the term's mean over the step."""
+    """Where along a step the terms are looked at, and with what
+    weights: their mean is taken as the term's mean over the step.
+    """
 
     weights: tuple[float, ...]
     spaces: tuple[dict[str, Any], ...]
     count: int
-    windows: Int[np.ndarray, " M"] | None = None  # where terms are averaged over windows of steps: the first row of each
+    # Where terms are averaged over windows of steps: the first row of each.
+    windows: Int[np.ndarray, " M"] | None = None
     length: int = 1
     picked: Int[np.ndarray, " P"] | None = None  # where only some rows or windows are looked at
 
     def column(self, term: Term) -> Float[np.ndarray, " N"]:
         """The term's mean over the step, in every row (or over the steps of every window)."""
         values = np.asarray(
-            sum(weight * term.column(space, self.count) for weight, space in zip(self.weights, self.spaces, strict=True)), float
+            sum(
+                weight * term.column(space, self.count) for weight, space in zip(self.weights, self.spaces, strict=True)
+            ),
+            float,
         )
         pooled = self.pooled(values)
         return pooled if self.picked is None else pooled[self.picked]
@@ -158,7 +178,9 @@ def samples_at_start(rows: Rows) -> Samples:
 
 
 def samples_along(rows: Rows, pairs: Sequence[tuple[int, int]], dt: float) -> Samples:
-    """Terms at the start, the middle and the end, weighted as Simpson does; `pairs` are columns of coordinates and their velocities."""
+    """Terms at the start, the middle and the end, weighted as Simpson
+    does; `pairs` are columns of coordinates and their velocities.
+    """
     middle = (rows.before + rows.after) / 2
     for place, speed in pairs:
         moved = rows.after[:, place] - rows.before[:, place]
@@ -169,10 +191,14 @@ def samples_along(rows: Rows, pairs: Sequence[tuple[int, int]], dt: float) -> Sa
 
 
 def samples_in_windows(samples: Samples, rows: Rows, usable: Bool[np.ndarray, " N"], length: int) -> Samples:
-    """The same terms averaged over windows of steps: noise of observations counts once per window, a law in every step of it."""
+    """The same terms averaged over windows of steps: noise of
+    observations counts once per window, a law in every step of it.
+    """
     last = len(rows.episode) - length
     first = np.arange(0, max(last + 1, 0), max(1, length // 2))
-    whole = (rows.episode[first] == rows.episode[first + length - 1]) & (rows.time[first + length - 1] - rows.time[first] == length - 1)
+    whole = (rows.episode[first] == rows.episode[first + length - 1]) & (
+        rows.time[first + length - 1] - rows.time[first] == length - 1
+    )
     bad = np.concatenate([[0], np.cumsum(~usable)])
     clear = bad[first + length] == bad[first]
     return samples._replace(windows=first[whole & clear], length=length)

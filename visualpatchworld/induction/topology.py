@@ -1,4 +1,6 @@
-"""Topologies of planar chains: which coordinates slide and which turn, what each hangs on, and how its angle is counted."""
+"""Topologies of planar chains: which coordinates slide and
+which turn, what each hangs on, and how its angle is counted.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ MOST_FOREST = 3  # hinges, up to which every way to hang them is tried; beyond, 
 class Topology:
     """A guess at how coordinates make up a chain: link i belongs to coordinate i.
 
-    An angle counts from the parent's (relative) or from a fixed direction (absolute); a sign of -1 counts it the other way round.
+    An angle counts from the parent's (relative) or from a fixed direction (absolute); a sign of -1 counts it the other
+    way round.
     """
 
     hinges: tuple[bool, ...]  # of each coordinate; the others slide
@@ -53,7 +56,9 @@ class Topology:
         """Links, each after the one it hangs on."""
         order: list[int] = []
         while len(order) < len(self):
-            order += [i for i, parent in enumerate(self.parents) if i not in order and (parent is None or parent in order)]
+            order += [
+                i for i, parent in enumerate(self.parents) if i not in order and (parent is None or parent in order)
+            ]
         return tuple(order)
 
     def above(self, link: int) -> list[int]:
@@ -94,7 +99,9 @@ def other_topologies(angles: Sequence[bool]) -> list[Topology]:
 
 
 def _counted(hinges: tuple[bool, ...], parents: tuple[int | None, ...]) -> Iterator[Topology]:
-    """Relative and absolute angles, counted either way; mirroring all of a chain changes nothing, nor does it for one link alone."""
+    """Relative and absolute angles, counted either way; mirroring all
+    of a chain changes nothing, nor does it for one link alone.
+    """
     turning = [i for i, hinge in enumerate(hinges) if hinge]
     for relative in (True, False) if len(turning) > 1 else (True,):
         for flips in product((1, -1), repeat=max(len(turning) - 1, 0)):

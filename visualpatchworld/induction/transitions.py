@@ -1,4 +1,6 @@
-"""Transitions: all steps of all trajectories as columns, and the short expressions over them that rules of a world are made of."""
+"""Transitions: all steps of all trajectories as columns, and the
+short expressions over them that rules of a world are made of.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ MOST_ANGLES = 5
 
 @dataclass(frozen=True)
 class Transitions:
-    """N steps: states before and after, actions, rewards (NaN where there are none), and whether the world came to an end."""
+    """N steps: states before and after, actions, rewards (NaN
+    where there are none), and whether the world came to an end.
+    """
 
     names: tuple[str, ...]
     before: Float[np.ndarray, "N S"]
@@ -33,7 +37,9 @@ class Transitions:
         return len(self.before)
 
     def value(self, expression: str, names: Mapping[str, Any] | None = None) -> Float[np.ndarray, " N"]:
-        """What a program's expression over `state`, `action`, `next_state` (and further names) is worth in every step."""
+        """What a program's expression over `state`, `action`,
+        `next_state` (and further names) is worth in every step.
+        """
         known: dict[str, Any] = {"np": np, "wrap": wrap, "action": self.actions.T, **(names or {})}
         known["state"] = SimpleNamespace(**dict(zip(self.names, self.before.T, strict=True)))
         known["next_state"] = SimpleNamespace(**dict(zip(self.names, self.after.T, strict=True)))
@@ -60,7 +66,9 @@ def transitions(reading: Reading, trajectories: Sequence[Trajectory]) -> Transit
 
 
 def state_atoms(reading: Reading, of: str = "state") -> list[str]:
-    """Each field, and for an angle its wrapped value, cosine and sine, also of sums of angles along a chain; then derived columns."""
+    """Each field, and for an angle its wrapped value, cosine and sine,
+    also of sums of angles along a chain; then derived columns.
+    """
     plain, angles = [], []
     for coordinate in reading.coordinates:
         name = f"{of}.{coordinate.name}"
@@ -74,7 +82,12 @@ def state_atoms(reading: Reading, of: str = "state") -> list[str]:
         plain += [f"np.cos({total})", f"np.sin({total})"]
     speeds = [f"{of}.{coordinate.velocity}" for coordinate in reading.coordinates if coordinate.velocity]
     derived = [derived.expression.replace("state.", f"{of}.") for derived in reading.derived]
-    return plain + speeds + [f"({expression})" for expression in derived] + [f"{of}.{name}" for name, _ in reading.parameters]
+    return (
+        plain
+        + speeds
+        + [f"({expression})" for expression in derived]
+        + [f"{of}.{name}" for name, _ in reading.parameters]
+    )
 
 
 def goal_differences(reading: Reading, of: str = "state") -> list[str]:
@@ -84,7 +97,9 @@ def goal_differences(reading: Reading, of: str = "state") -> list[str]:
 
 
 def chain_heights(reading: Reading, of: str = "state") -> list[str]:
-    """Heights and reaches of a chain's end with links of one length: sums of the cosines and sines of its absolute angles."""
+    """Heights and reaches of a chain's end with links of one
+    length: sums of the cosines and sines of its absolute angles.
+    """
     angles = [f"{of}.{coordinate.name}" for coordinate in reading.coordinates if coordinate.angle][:MOST_ANGLES]
     sums = []
     for function in ("np.cos", "np.sin"):
@@ -99,7 +114,9 @@ def action_atoms(actions: ActionSpace) -> list[str]:
     """Each number of a continuous action, or one indicator for each choice of a discrete one but the first."""
     if actions.kind == "continuous":
         return [f"action[{i}]" for i in range(len(actions))]
-    return [f"np.where(action[{i}] == {k}, 1.0, 0.0)" for i, count in enumerate(actions.counts) for k in range(1, count)]
+    return [
+        f"np.where(action[{i}] == {k}, 1.0, 0.0)" for i, count in enumerate(actions.counts) for k in range(1, count)
+    ]
 
 
 def products(atoms: Sequence[str]) -> list[str]:

@@ -1,4 +1,6 @@
-"""Columns without a velocity of their own: copies and derived ones, noise, coordinates of hidden velocity, and those of first order."""
+"""Columns without a velocity of their own: copies and derived ones,
+noise, coordinates of hidden velocity, and those of first order.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ def derived_expression(
 ) -> Expression | None:
     """How a column follows from these coordinates, or None if no short sum gives it.
 
-    Some engines compute a column before the last of their physics steps is done: coordinates are tried a part of a step earlier, too.
+    Some engines compute a column before the last of their physics steps is done: coordinates are tried a part of a step
+    earlier, too.
     """
     if not coordinates:
         return None
@@ -192,8 +195,15 @@ def copies(
             factor, shift = solve(design, seen[:, column])
             left = float(np.std(seen[:, column] - design @ [factor, shift]))
             if left <= max(1e-7 * float(np.std(seen[:, column])), 4 * (noise[column] + abs(factor) * noise[other])):
-                expression = f"{factor:.8g} * COLUMN_{other}" + (f" + {shift:.8g}" if abs(shift) > 4 * left + 1e-12 else "")
-                note(column, "derived", labels[other], f"is {factor:.6g} times '{labels[other]}'{f' and {shift:.6g}' if shift else ''}")
+                expression = f"{factor:.8g} * COLUMN_{other}" + (
+                    f" + {shift:.8g}" if abs(shift) > 4 * left + 1e-12 else ""
+                )
+                note(
+                    column,
+                    "derived",
+                    labels[other],
+                    f"is {factor:.6g} times '{labels[other]}'{f' and {shift:.6g}' if shift else ''}",
+                )
                 derived.append(Derived(column, expression))
                 break
     return derived
@@ -216,7 +226,10 @@ def place_unpaired(
     for series in unpaired:
         found: list[Expression | None] = [None]
         if given.get(series.columns[0], ("", None))[0] in ("", "derived"):
-            found = [derived_expression(trajectories, column, coordinates, parameters, noise, step) for column in series.columns]
+            found = [
+                derived_expression(trajectories, column, coordinates, parameters, noise, step)
+                for column in series.columns
+            ]
         if any(expression is None for expression in found):
             evolving.append(series)
             continue
@@ -242,7 +255,12 @@ def _place_evolving(
     opened = _openness(trajectories, series)
     forced = given.get(series.columns[0], ("", None))[0]
     if len(series.columns) == 1 and forced == "" and opened.without > NOISE and opened.with_last > NOISE:
-        note(series.columns[0], "noise", None, f"nothing seen before predicts it: {opened.without:.2f} of its spread stays open")
+        note(
+            series.columns[0],
+            "noise",
+            None,
+            f"nothing seen before predicts it: {opened.without:.2f} of its spread stays open",
+        )
         return
     name = names.coordinate(series.columns, series.angle)
     speed, why = None, "evolves, and no column is its velocity"
@@ -250,7 +268,9 @@ def _place_evolving(
         speed = names.velocity(None, name)
         left = f"{opened.with_last:.2g} of the spread of its change is left, {opened.without:.2g} without"
         why = f"goes on moving as it moved before ({left}); no column is its velocity"
-    placed.coordinates.append(Coordinate(name, series.columns, series.angle, speed, None, series.wraps, series.turn_from))
+    placed.coordinates.append(
+        Coordinate(name, series.columns, series.angle, speed, None, series.wraps, series.turn_from)
+    )
     note_coordinate(note, series, name, why)
 
 
@@ -267,7 +287,9 @@ def note_coordinate(note: Note, series: Series, name: str, why: str) -> None:
 
 @dataclass(frozen=True)
 class _Openness:
-    """What part of a field's change stays open without and with its last change, and whether it has a hidden velocity."""
+    """What part of a field's change stays open without and with
+    its last change, and whether it has a hidden velocity.
+    """
 
     without: float
     with_last: float
@@ -277,7 +299,8 @@ class _Openness:
 def _openness(trajectories: Sequence[Trajectory], series: Series) -> _Openness:
     changes, features, last = [], [], []
     every = np.concatenate([t.observations for t in trajectories])
-    wide = [c for c in range(every.shape[1]) if 2 < np.ptp(every[:, c]) < 60]  # whatever may be an angle may act through sine and cosine
+    # Whatever may be an angle may act through sine and cosine.
+    wide = [c for c in range(every.shape[1]) if 2 < np.ptp(every[:, c]) < 60]
     edges = bends_of(np.concatenate([t.actions for t in trajectories]))
     for t, values in zip(trajectories, series.values, strict=True):
         if len(values) < 4:
@@ -302,8 +325,11 @@ def _openness(trajectories: Sequence[Trajectory], series: Series) -> _Openness:
     plain = design.shape[1] - len(edges)
     if plain <= 12 or plain**2 < len(design) / 2:
         smooth = design[:, :plain]
-        design = np.concatenate([design, smooth**2, *(smooth[:, [i]] * smooth[:, i + 1 :] for i in range(plain - 1))], axis=1)
-    # Rows between those that are learned from, since a sum of squares does not reach far beyond; by chance, since actions may be held.
+        design = np.concatenate(
+            [design, smooth**2, *(smooth[:, [i]] * smooth[:, i + 1 :] for i in range(plain - 1))], axis=1
+        )
+    # Rows between those that are learned from, since a sum of squares does not reach far beyond; by chance, since
+    # actions may be held.
     judge = np.random.default_rng(0).random(len(change)) < 1 / 3
     value = np.concatenate([values[2:] for values in series.values if len(values) >= 4])
     spread = float(np.std(value[judge])) or 1.0  # of the very rows that judge: their own chance cancels

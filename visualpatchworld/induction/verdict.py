@@ -32,7 +32,10 @@ def judge(evidence: Sequence[Rival]) -> tuple[Verdict, str]:
     best = evidence[0]
     data, horizon = best.experience, best.experience.horizon
     rows = len(data.rows.before)
-    said = f"{horizon}-step error {best.error:.1g} of the spread of motion on held-out stretches (90 % below {best.error_p90:.1g})"
+    said = (
+        f"{horizon}-step error {best.error:.1g} of the spread of motion on held-out stretches (90 % "
+        f"below {best.error_p90:.1g})"
+    )
     if rows < LEAST_ROWS_PER_TERM * max(len(best.draft.free), 1):
         return "unexplained", f"{rows} steps are too few for {len(best.draft.free)} constants; {said}."
     missed = open_rows(best)
@@ -46,11 +49,21 @@ def judge(evidence: Sequence[Rival]) -> tuple[Verdict, str]:
         left = process_noise(best)
         if left is not None:
             expected = expected_error(best, left)
-            said += f"; what is left of single steps nothing predicts, as noise in the world itself, and that alone makes {expected:.1g}"
+            said += (
+                "; what is left of single steps nothing predicts, as noise in the world itself, and that "
+                f"alone makes {expected:.1g}"
+            )
             consistent = lawful = best.error <= min(CONSISTENT * expected, MOST_NOISE)
     if best.error > FAIR and not consistent:
         return "unexplained", f"{said}; {worst}."
-    rival = next((e for e in evidence[1:] if e.draft.laws != best.draft.laws and e.constants <= best.constants and _differ(e, best)), None)
+    rival = next(
+        (
+            e
+            for e in evidence[1:]
+            if e.draft.laws != best.draft.laws and e.constants <= best.constants and _differ(e, best)
+        ),
+        None,
+    )
     if rival is not None and rival.error < (1.1 if data.noisy else 3) * best.error and best.error > 1e-5:
         return "ambiguous", f"'{rival.draft.name}' does nearly as well ({rival.error:.1g}); {said}."
     if consistent and lawful:
@@ -62,7 +75,9 @@ def judge(evidence: Sequence[Rival]) -> tuple[Verdict, str]:
 
 
 def expected_error(best: Rival, process: Float[np.ndarray, " S"] | None = None) -> float:
-    """The error that noise makes even for a perfect program: of starts and ends of held-out stretches, or in every step of the world."""
+    """The error that noise makes even for a perfect program: of starts
+    and ends of held-out stretches, or in every step of the world.
+    """
     data = best.experience
     far = cut(data.held_states, data.held_actions, data.horizon)
     if not len(far.starts):

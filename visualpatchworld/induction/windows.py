@@ -1,4 +1,6 @@
-"""Windows: stretches of trajectories of one length, and the errors of a program's rollouts in them and over whole logs."""
+"""Windows: stretches of trajectories of one length, and the
+errors of a program's rollouts in them and over whole logs.
+"""
 
 from __future__ import annotations
 
@@ -64,10 +66,14 @@ class Windows:
 
 
 def cut_windows(trajectories: Sequence[Trajectory], horizon: int, count: int, rng: np.random.Generator) -> Windows:
-    """`count` windows drawn without replacement from all that the trajectories hold (all of them when there are fewer)."""
+    """`count` windows drawn without replacement from all that
+    the trajectories hold (all of them when there are fewer).
+    """
     places = [(trajectory, t) for trajectory in trajectories for t in range(len(trajectory.actions) - horizon + 1)]
     if not places:
-        raise BadTrace(f"No episode has {horizon} steps, which is how far a program is to predict here; collect longer ones.")
+        raise BadTrace(
+            f"No episode has {horizon} steps, which is how far a program is to predict here; collect longer ones."
+        )
     if len(places) > count:
         places = [places[i] for i in np.sort(rng.choice(len(places), count, replace=False))]
     return _windows(places, horizon)
@@ -75,7 +81,10 @@ def cut_windows(trajectories: Sequence[Trajectory], horizon: int, count: int, rn
 
 def window_length(horizon: int, episodes: Sequence[Trajectory], experiments: Sequence[Trajectory]) -> int:
     """The horizon, or as long as the experiments where these are longer and episodes have as many steps."""
-    lasting = [max((len(trajectory.actions) for trajectory in trajectories), default=0) for trajectories in (episodes, experiments)]
+    lasting = [
+        max((len(trajectory.actions) for trajectory in trajectories), default=0)
+        for trajectories in (episodes, experiments)
+    ]
     return max(horizon, min(lasting))
 
 
@@ -129,7 +138,11 @@ def predict(program: Program, windows: Windows) -> np.ndarray:
 
 
 def errors_by_horizon(
-    program: Program, trajectories: Sequence[Trajectory], domain: Domain, rng: np.random.Generator, horizon: int | None = None
+    program: Program,
+    trajectories: Sequence[Trajectory],
+    domain: Domain,
+    rng: np.random.Generator,
+    horizon: int | None = None,
 ) -> ErrorTable:
     """The errors of a program that is run here."""
     return prediction_errors(partial(predict, program), trajectories, domain, rng, horizon)
@@ -142,7 +155,9 @@ def prediction_errors(
     rng: np.random.Generator,
     horizon: int | None = None,
 ) -> ErrorTable:
-    """Mean, median and 90th percentile of every quantity, over windows drawn from them; what is not finite counts as infinite."""
+    """Mean, median and 90th percentile of every quantity, over
+    windows drawn from them; what is not finite counts as infinite.
+    """
     longest = horizon or domain.horizon
     windows = cut_windows(trajectories, longest, NUM_WINDOWS, rng)
     predicted = predictor(windows)
@@ -169,10 +184,11 @@ def _percentile_90(errors: np.ndarray) -> float:
 
 
 def replay_errors(program: Program, trajectories: Sequence[Trajectory], horizon: int) -> tuple[Errors, Errors]:
-    """Normalised errors by horizon, of all fields and of each: error over the standard deviation of that field's change in as many steps.
+    """Normalised errors by horizon, of all fields and of each: error
+    over the standard deviation of that field's change in as many steps.
 
-    A program that has `read` and `observe` is compared by its observations; any other by its state, which must be what was observed.
-    Fields that no observation shows are followed through a few rows before a window begins.
+    A program that has `read` and `observe` is compared by its observations; any other by its state, which must be what
+    was observed. Fields that no observation shows are followed through a few rows before a window begins.
     """
     total, by_field = {}, {}
     lead = _lead(program, trajectories[0].observations[0])
@@ -197,7 +213,9 @@ def _lead(program: Program, observation: Float[np.ndarray, " O"]) -> int:
 
 
 class LogWindows(NamedTuple):
-    """N stretches of H steps of a log: what was observed first and last, and what was done between; and L rows and actions before."""
+    """N stretches of H steps of a log: what was observed first and
+    last, and what was done between; and L rows and actions before.
+    """
 
     starts: Float[np.ndarray, "N O"]
     actions: Float[np.ndarray, "N H A"]
@@ -215,11 +233,18 @@ def windows_of(trajectories: Sequence[Trajectory], steps: int, lead: int = 0) ->
         np.array([t.observations[i] for t, i in kept]),
         np.array([t.actions[i : i + steps] for t, i in kept]),
         np.array([t.observations[i + steps] for t, i in kept]),
-        (np.array([t.observations[i - lead : i] for t, i in kept]), np.array([t.actions[i - lead : i] for t, i in kept])) if lead else None,
+        (
+            np.array([t.observations[i - lead : i] for t, i in kept]),
+            np.array([t.actions[i - lead : i] for t, i in kept]),
+        )
+        if lead
+        else None,
     )
 
 
-def window_errors(predicted: Float[np.ndarray, "N O"], windows: LogWindows) -> tuple[dict[str, float], dict[str, float]]:
+def window_errors(
+    predicted: Float[np.ndarray, "N O"], windows: LogWindows
+) -> tuple[dict[str, float], dict[str, float]]:
     """Normalised errors of predicted last observations: over all fields, and the median of each."""
     change = np.std(windows.truths - windows.starts, axis=0)
     off = np.abs(predicted - windows.truths)

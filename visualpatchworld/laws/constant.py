@@ -1,4 +1,6 @@
-"""Unknown constants of a law: named by the argument they are, bounded, with a unit, and not a number until they are fitted."""
+"""Unknown constants of a law: named by the argument they are,
+bounded, with a unit, and not a number until they are fitted.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,11 @@ Kind = Literal["log", "linear", "threshold", "choice"]
 
 
 class Constant(float):
-    """A number nobody has measured yet: the default value of a law's argument. It is NaN, so that an unfitted law predicts nothing.
+    """A number nobody has measured yet: the default value of a law's
+    argument. It is NaN, so that an unfitted law predicts nothing.
 
-    In its unit the letter L stands for the length unit of a scene, and its bounds count in the scene's size (`measured`).
+    In its unit the letter L stands for the length unit of a scene, and its bounds count in the scene's size
+    (`measured`).
     """
 
     kind: Kind
@@ -21,7 +25,9 @@ class Constant(float):
     high: float
     options: tuple[int, ...]
 
-    def __new__(cls, kind: Kind, unit: str, doc: str, low: float, high: float, options: tuple[int, ...] = ()) -> Constant:
+    def __new__(
+        cls, kind: Kind, unit: str, doc: str, low: float, high: float, options: tuple[int, ...] = ()
+    ) -> Constant:
         self = super().__new__(cls, "nan")
         self.kind, self.unit, self.doc, self.low, self.high, self.options = kind, unit, doc, low, high, options
         return self

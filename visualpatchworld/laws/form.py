@@ -22,7 +22,9 @@ SUBSTEPS = choice("", "physics steps in one step", 1, 2, 3, 4, 5, 8, 10, 15, 20)
 
 @dataclass(frozen=True)
 class Shape:
-    """What a law needs to know of the scene: numbers that the scene graph holds, under a name of their own in the program."""
+    """What a law needs to know of the scene: numbers that the
+    scene graph holds, under a name of their own in the program.
+    """
 
     name: str
     value: Any  # a number, or nested tuples of numbers
@@ -32,7 +34,9 @@ class Shape:
 
 @dataclass(frozen=True)
 class Body:
-    """A variable of `step` that begins as these fields of the state and ends as them: a tuple, or where there is one name a number."""
+    """A variable of `step` that begins as these fields of the state
+    and ends as them: a tuple, or where there is one name a number.
+    """
 
     name: str
     fields: tuple[str, ...] | str
@@ -59,7 +63,8 @@ class Use:
     gives: str
     takes: tuple[str, ...]
     of: str = ""  # the constants of an argument `gain` are called AGENT_GAIN when this is `agent`
-    names: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)  # where they are called otherwise, or are several
+    # Where they are called otherwise, or are several.
+    names: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     shapes: Mapping[str, Shape] = field(default_factory=dict)
 
     @property
@@ -81,7 +86,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Form:
-    """One qualitative form: the choices that make it, the state it evolves, and its laws in the order in which they act.
+    """One qualitative form: the choices that make it, the state
+    it evolves, and its laws in the order in which they act.
 
     `once` acts at the start of a step, `often` in each of its physics steps, `last` at its end.
     """
@@ -119,7 +125,9 @@ class Form:
             for argument, names, constant in use.constants:
                 for name in (names,) if isinstance(names, str) else names:
                     if declared.setdefault(name, constant) is not constant:
-                        raise ValueError(f"two constants of {self.name} are called {name}; one is '{argument}' of {use.law.__name__}")
+                        raise ValueError(
+                            f"two constants of {self.name} are called {name}; one is '{argument}' of {use.law.__name__}"
+                        )
         return {name: constant.measured(self.length_unit, self.size) for name, constant in declared.items()}
 
     @property

@@ -1,4 +1,6 @@
-"""A scene as rules see it: which things there are by kind and shape, which of their numbers the state has, and how large it all is."""
+"""A scene as rules see it: which things there are by kind and shape,
+which of their numbers the state has, and how large it all is.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ Box = tuple[tuple[float, ...], tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Scene:
-    """The objects of a scene graph, the state and the number of actions; `workspace` is where an experimenter may put things."""
+    """The objects of a scene graph, the state and the number of
+    actions; `workspace` is where an experimenter may put things.
+    """
 
     objects: tuple[SceneObject, ...]
     space: StateSpace
@@ -29,7 +33,9 @@ class Scene:
         return tuple(item for item in self.objects if item.kind in kinds)
 
     def fields(self, item: SceneObject, *places: str) -> tuple[str, ...]:
-        """The names of the state's fields at these places of an object, as `pose.x`; those that the state does not have are left out."""
+        """The names of the state's fields at these places of an object,
+        as `pose.x`; those that the state does not have are left out.
+        """
         at = {field.at: field.name for field in self.space}
         return tuple(at[f"{item.name}.{place}"] for place in places if f"{item.name}.{place}" in at)
 
@@ -39,7 +45,9 @@ class Scene:
 
     @property
     def size(self) -> float:
-        """The power of ten above the extent of what is fixed, of the longest chain of links, or of where things may be put."""
+        """The power of ten above the extent of what is fixed, of the
+        longest chain of links, or of where things may be put.
+        """
         spans = [0.0]
         corners = np.array([corner for item in self.objects if item.fixed for corner in _corners(item)])
         if len(corners):

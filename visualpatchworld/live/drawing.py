@@ -143,7 +143,12 @@ def world_text(session: Session) -> str:
             "fields": [
                 {"name": name, "unit": unit, "low": low, "high": high, "spread": spread}
                 for name, unit, low, high, spread in zip(
-                    truth.field_names, session.units, session.low.tolist(), session.high.tolist(), session.spread.tolist(), strict=True
+                    truth.field_names,
+                    session.units,
+                    session.low.tolist(),
+                    session.high.tolist(),
+                    session.spread.tolist(),
+                    strict=True,
                 )
             ],
             "dials": [

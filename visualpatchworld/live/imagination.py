@@ -53,13 +53,23 @@ class Imagination:
         try:
             known, width = bool(shown(world, seen).all()), len(world.observe(world.read(seen)))
         except (TypeError, ValueError, IndexError) as error:
-            raise BadProgram(f"{self.program.where()}: the program reads no observation of {len(observation)} numbers ({error}).") from None
+            raise BadProgram(
+                f"{self.program.where()}: the program reads no observation of {len(observation)} numbers ({error})."
+            ) from None
         if width != len(observation):
-            raise BadProgram(f"{self.program.where()}: the program is of a world that shows {width} numbers, not {len(observation)}.")
+            raise BadProgram(
+                f"{self.program.where()}: the program is of a world that shows {width} numbers, not {len(observation)}."
+            )
         return not known
 
     def motion(
-        self, values: Sequence[float], lead: Trajectory, actions: Float[np.ndarray, "H A"], *, steps: int, lead_steps: int = 0
+        self,
+        values: Sequence[float],
+        lead: Trajectory,
+        actions: Float[np.ndarray, "H A"],
+        *,
+        steps: int,
+        lead_steps: int = 0,
     ) -> Motion:
         """What follows from the last observation of a lead-in, whose earlier ones tell what that one hides.
 
@@ -125,7 +135,15 @@ class Imagination:
     def _plan(self) -> Callable[..., Array]:
         @partial(jax.jit, static_argnames=("whole", "aim", "planner"))
         def plan(
-            free: Array, state: Array, goal: Array, weights: Array, key: Array, *, whole: tuple[int, ...], aim: Aim, planner: ReturnPlanner
+            free: Array,
+            state: Array,
+            goal: Array,
+            weights: Array,
+            key: Array,
+            *,
+            whole: tuple[int, ...],
+            aim: Aim,
+            planner: ReturnPlanner,
         ) -> Array:
             world = self._world(free, whole, jnp.float32)
 
@@ -140,7 +158,9 @@ class Imagination:
 
             def advance(population: Any, key: Array) -> tuple[Any, None]:
                 candidates = propose(planner, self.action_space, population, key)
-                return refit(planner, population, candidates, earned(to_actions(self.action_space, candidates)))[0], None
+                return refit(planner, population, candidates, earned(to_actions(self.action_space, candidates)))[
+                    0
+                ], None
 
             first, *rounds = jax.random.split(key, planner.rounds + 1)
             population = first_population(planner, self.action_space, first)

@@ -100,7 +100,12 @@ def _whole(value: Any) -> int:
 
 
 def _number(value: Any) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value) or abs(value) > LARGEST:
+    if (
+        not isinstance(value, (int, float))
+        or isinstance(value, bool)
+        or not math.isfinite(value)
+        or abs(value) > LARGEST
+    ):
         raise Refused("A value is a finite number.")
     return float(value)
 
@@ -117,7 +122,10 @@ FILES = {
 SOCKET = "/socket"
 MOST_TABS = 16
 LAST_WORK_S = 3.0  # that closing waits for
-POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self' ws://{host}; frame-ancestors 'none'"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self' "
+    "ws://{host}; frame-ancestors 'none'"
+)
 
 
 class CannotServe(VpwError):
@@ -239,10 +247,19 @@ async def _run(worker: Worker, port: int, ready: Callable[[str], None]) -> None:
     quiet.propagate = False
     try:
         server = await serve_sockets(
-            attend, LOOPBACK, port, process_request=_page, max_size=4 * MOST_CHARACTERS, logger=quiet, compression=None, server_header=None
+            attend,
+            LOOPBACK,
+            port,
+            process_request=_page,
+            max_size=4 * MOST_CHARACTERS,
+            logger=quiet,
+            compression=None,
+            server_header=None,
         )
     except OSError as error:
-        raise CannotServe(f"Port {port} cannot be used ({error.strerror or error}); choose another with --port.") from None
+        raise CannotServe(
+            f"Port {port} cannot be used ({error.strerror or error}); choose another with --port."
+        ) from None
     async with server:
         taken = next(iter(server.sockets)).getsockname()[1]
         ready(f"http://{LOOPBACK}:{taken}/")

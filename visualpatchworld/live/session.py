@@ -113,7 +113,10 @@ def turned(session: Session, number: int, value: float) -> Session:
 
 def turned_back(session: Session, numbers: Sequence[int]) -> Session:
     """The session with some dials where the program's text has them."""
-    values = [dial.value if i in numbers else value for i, (dial, value) in enumerate(zip(session.dials, session.values, strict=True))]
+    values = [
+        dial.value if i in numbers else value
+        for i, (dial, value) in enumerate(zip(session.dials, session.values, strict=True))
+    ]
     return imagined(replace(session, values=tuple(values)))
 
 
@@ -139,7 +142,13 @@ def shown_from(session: Session, start: int) -> Session:
         return begun(session, session.episode + 1)
     until = start + session.horizon
     return imagined(
-        replace(session, start=start, true=seen.observations[start : until + 1], actions=seen.actions[start:until], planned=False)
+        replace(
+            session,
+            start=start,
+            true=seen.observations[start : until + 1],
+            actions=seen.actions[start:until],
+            planned=False,
+        )
     )
 
 
@@ -183,7 +192,9 @@ def planned(session: Session, step: int) -> Session:
     Where the truth is a log, they are only imagined.
     """
     if session.aim is None:
-        raise CannotAim("There is nothing to plan for: the program has no reward, and no goal is set. Drag a goal first.")
+        raise CannotAim(
+            "There is nothing to plan for: the program has no reward, and no goal is set. Drag a goal first."
+        )
     if not len(session.truth.action_space):
         raise CannotAim(f"Nobody acts in {session.truth.name}, so there is nothing to plan.")
     here = replace(session, start=session.start + min(step, len(session.true) - 1))
@@ -194,7 +205,11 @@ def planned(session: Session, step: int) -> Session:
         return imagined(replace(session, true=only, actions=found, planned=True))
     session.truth.act(session.start, found)
     seen = session.truth.seen
-    return imagined(replace(session, true=seen.observations[session.start :], actions=found[: len(seen) - session.start], planned=True))
+    return imagined(
+        replace(
+            session, true=seen.observations[session.start :], actions=found[: len(seen) - session.start], planned=True
+        )
+    )
 
 
 def search(session: Session) -> Float[np.ndarray, "H A"]:
@@ -204,13 +219,17 @@ def search(session: Session) -> Float[np.ndarray, "H A"]:
     aim: Aim = session.aim or "goal"
     state = imagined(replace(session, actions=session.actions[:0])).motion.state
     weights = session.goal.chosen / session.spread**2
-    return session.imagination.plan(session.values, state, aim, session.goal.values, weights, session.horizon, seed=session.draws)
+    return session.imagination.plan(
+        session.values, state, aim, session.goal.values, weights, session.horizon, seed=session.draws
+    )
 
 
 def imagined(session: Session) -> Session:
     """The session with what its program imagines of the stretch."""
     lead_steps = LEAD_STEPS if session.hidden else 0
-    motion = session.imagination.motion(session.values, lead(session), session.actions, steps=session.horizon, lead_steps=lead_steps)
+    motion = session.imagination.motion(
+        session.values, lead(session), session.actions, steps=session.horizon, lead_steps=lead_steps
+    )
     return replace(session, motion=motion)
 
 
@@ -225,13 +244,19 @@ def saved(session: Session, folder: Path, stem: str) -> Path:
     """Write the program as it stands beside the one that it came from, under a name that is free;
     its header says what was changed.
     """
-    changes = [f"{dial.name} {dial.written(dial.value)!r} -> {dial.written(value)!r}" for dial, value in session.changed]
+    changes = [
+        f"{dial.name} {dial.written(dial.value)!r} -> {dial.written(value)!r}" for dial, value in session.changed
+    ]
     if not changes:
         raise CannotAim("No constant was changed, so there is nothing new to save.")
     text = session.program.text
     opening = '"""'
     note = f"EDITED by hand: {'; '.join(changes)}. What follows was said of the program before.\n\n"
-    text = text.replace(opening, opening + note, 1) if text.startswith(opening) else f"{opening}{note.strip()}{opening}\n\n{text}"
+    text = (
+        text.replace(opening, opening + note, 1)
+        if text.startswith(opening)
+        else f"{opening}{note.strip()}{opening}\n\n{text}"
+    )
     for number in range(1, MOST_SAVED):
         path = folder / f"{stem}_edited{'' if number == 1 else f'_{number}'}.py"
         if not path.exists():

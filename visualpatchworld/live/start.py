@@ -62,11 +62,26 @@ def start(
     imagination = Imagination(program, dials_of(program), truth.action_space)
     seen = _look(truth)
     plain = (None,) * len(truth.field_names)
-    return _begun(imagination, truth, None, plain, ("",) * len(plain), seen, _goal(seen[0], False), horizon or _steps(seen), progress)
+    return _begun(
+        imagination,
+        truth,
+        None,
+        plain,
+        ("",) * len(plain),
+        seen,
+        _goal(seen[0], False),
+        horizon or _steps(seen),
+        progress,
+    )
 
 
 def _of_domain(
-    found: FoundProgram, domain: Domain, traces: Path | None, horizon: int | None, seed: int, progress: Callable[[str], None]
+    found: FoundProgram,
+    domain: Domain,
+    traces: Path | None,
+    horizon: int | None,
+    seed: int,
+    progress: Callable[[str], None],
 ) -> Session:
     constants, episodes = domain.constants, None
     if traces is not None:
@@ -89,7 +104,9 @@ def _of_domain(
     drawing = drawing_of(domain.scene, constants, seen)
     goal = _goal(seen[-1], True)
     units = tuple(field.unit for field in space)
-    return _begun(imagination, truth, drawing, periods, units, seen, goal, horizon or max(DOMAIN_STEPS, domain.horizon), progress)
+    return _begun(
+        imagination, truth, drawing, periods, units, seen, goal, horizon or max(DOMAIN_STEPS, domain.horizon), progress
+    )
 
 
 def _begun(

@@ -72,7 +72,12 @@ class RunningTruth(Truth):
     def __init__(self, world: World, policy: Callable[[np.random.Generator], Act] | None = None, seed: int = 0):
         if "reset" not in world.powers:
             raise NoPower(f"{world.name} cannot be reset.")
-        self.name, self.field_names, self.action_space, self.dt = world.name, world.field_names, world.action_space, world.dt
+        self.name, self.field_names, self.action_space, self.dt = (
+            world.name,
+            world.field_names,
+            world.action_space,
+            world.dt,
+        )
         self._world, self._policy, self._seed = world, policy or self._at_random, seed
         self._copies = "snapshot" in world.powers
         self.begin(0)
@@ -87,7 +92,9 @@ class RunningTruth(Truth):
     @property
     def seen(self) -> Trajectory:
         width = len(self.action_space)
-        return Trajectory(np.array([moment.observation for moment in self._moments]), np.array(self._actions).reshape(-1, width))
+        return Trajectory(
+            np.array([moment.observation for moment in self._moments]), np.array(self._actions).reshape(-1, width)
+        )
 
     def reach(self, steps: int) -> None:
         while len(self._actions) < steps and not self._over:
@@ -111,7 +118,9 @@ class RunningTruth(Truth):
             spread = np.std([place, *self._places(step, rng)], axis=0)
             for share in (NUDGE, NUDGE / 10):
                 with suppress(BadState, NoPower):
-                    self._moments[step] = self._moment(self._world.set_place(place + share * spread * rng.standard_normal(len(place))))
+                    self._moments[step] = self._moment(
+                        self._world.set_place(place + share * spread * rng.standard_normal(len(place)))
+                    )
                     break
         else:
             for _ in range(STRANGE_STEPS):
@@ -175,7 +184,12 @@ class LoggedTruth(Truth):
     runs = False
 
     def __init__(self, world: World, episodes: list[Trajectory]):
-        self.name, self.field_names, self.action_space, self.dt = world.name, world.field_names, world.action_space, world.dt
+        self.name, self.field_names, self.action_space, self.dt = (
+            world.name,
+            world.field_names,
+            world.action_space,
+            world.dt,
+        )
         self._episodes = episodes
         self.num_episodes = len(episodes)
         self.begin(0)

@@ -1,1 +1,3 @@
-"""Asking a language model: any OpenAI-compatible endpoint, within a budget, recorded so that a run can be repeated offline."""
+"""Asking a language model: any OpenAI-compatible endpoint, within
+a budget, recorded so that a run can be repeated offline.
+"""

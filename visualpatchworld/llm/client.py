@@ -1,7 +1,7 @@
 """Asking a language model within a budget, and tapes of what was asked and answered.
 
-One POST to an OpenAI-compatible endpoint, tried again where that can help; the key comes from the environment only. Plain urllib: the
-whole protocol is one request without streaming, and a recording needs the very bytes of it.
+One POST to an OpenAI-compatible endpoint, tried again where that can help; the key comes from the environment only.
+Plain urllib: the whole protocol is one request without streaming, and a recording needs the very bytes of it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Endpoint:
         except ValueError:
             raise EndpointFailed(f"An endpoint is a URL such as http://127.0.0.1:8080/v1, not '{self.url}'.") from None
         if "@" in netloc:
-            raise EndpointFailed(f"An endpoint's URL is shown and written down; put the key into {KEY_VARIABLES[0]}, not into the URL.")
+            raise EndpointFailed(
+                f"An endpoint's URL is shown and written down; put the key into {KEY_VARIABLES[0]}, not into the URL."
+            )
         if not self.url.startswith(("http://", "https://")):
             raise EndpointFailed(f"An endpoint is a URL such as http://127.0.0.1:8080/v1, not '{self.url}'.")
 
@@ -124,7 +126,9 @@ def _without_key(text: str) -> str:
 
 def _page(error: urllib.error.HTTPError) -> str:
     try:
-        return " ".join(error.read(LONGEST_ANSWER).decode("utf-8", "replace").split())[:LONGEST_REASON] or str(error.reason)
+        return " ".join(error.read(LONGEST_ANSWER).decode("utf-8", "replace").split())[:LONGEST_REASON] or str(
+            error.reason
+        )
     except OSError:
         return str(error.reason)
 
@@ -142,14 +146,17 @@ class BadRecording(VpwError):
 
 
 class Tape:
-    """Calls in order. Those that are on the tape are answered from it; the next ones are added, unless the tape is only replayed."""
+    """Calls in order. Those that are on the tape are answered from
+    it; the next ones are added, unless the tape is only replayed.
+    """
 
     def __init__(self, path: Path, mode: Mode):
         self.path, self.mode = path, mode
         self._entries = _read(path) if mode == "replay" or path.exists() else []
         self._lock, self._pending = threading.Lock(), {}
         if mode == "record":
-            write_lines(path, [_line(entry) for entry in self._entries])  # what can not be written is told before anything is asked
+            # What can not be written is told before anything is asked.
+            write_lines(path, [_line(entry) for entry in self._entries])
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -158,11 +165,15 @@ class Tape:
         """The recorded answer to call number `index`, or None where it is not recorded yet."""
         if index >= len(self._entries):
             if self.mode == "replay":
-                raise BadRecording(f"The recording '{self.path}' holds {len(self._entries)} calls, and the run asks for more.")
+                raise BadRecording(
+                    f"The recording '{self.path}' holds {len(self._entries)} calls, and the run asks for more."
+                )
             return None
         entry = self._entries[index]
         if entry["request"] != body:
-            raise BadRecording(f"The recording '{self.path}' is of another run: its call {index + 1} asks something else.")
+            raise BadRecording(
+                f"The recording '{self.path}' is of another run: its call {index + 1} asks something else."
+            )
         return entry["answer"]
 
     def add(self, index: int, body: dict[str, Any], answer: dict[str, Any]) -> None:
@@ -279,11 +290,16 @@ class Client:
         return self.budget.calls - self.usage.calls
 
     def ask(self, prompt: str | Sequence[dict[str, Any]], system: str | None = None) -> Reply:
-        """One answer; `OutOfBudget` where nothing may be asked any more. A prompt is a text, or the parts of one (text and pictures)."""
+        """One answer; `OutOfBudget` where nothing may be asked any more.
+
+        A prompt is a text, or the parts of one (text and pictures).
+        """
         return self.ask_many([prompt], system)[0]
 
     def ask_many(self, prompts: Sequence[str | Sequence[dict[str, Any]]], system: str | None = None) -> list[Reply]:
-        """As many answers as prompts, or as the budget has calls for, asked side by side within the concurrency limit."""
+        """As many answers as prompts, or as the budget has calls
+        for, asked side by side within the concurrency limit.
+        """
         self._check_budget()
         first = self.usage.calls
         bodies = [self._body(prompt, system, first + i) for i, prompt in enumerate(prompts[: self.calls_left])]
@@ -302,7 +318,11 @@ class Client:
         content = prompt if isinstance(prompt, str) else list(prompt)
         messages = ([{"role": "system", "content": system}] if system else []) + [{"role": "user", "content": content}]
         # A seed of its own for each call: the same question asked twice is meant to be answered twice.
-        sampling = {"temperature": self.sampling.temperature, "max_tokens": self.sampling.max_tokens, "seed": self.seed + index}
+        sampling = {
+            "temperature": self.sampling.temperature,
+            "max_tokens": self.sampling.max_tokens,
+            "seed": self.seed + index,
+        }
         return {"model": self.model, "messages": messages, "stream": False, **sampling}
 
     def _answer(self, index: int, body: dict[str, Any]) -> tuple[dict[str, Any], int]:
@@ -321,7 +341,12 @@ class Client:
         asked, answered = (_used(answer, name) for name in ("prompt_tokens", "completion_tokens"))
         with self._lock:
             before = self.usage
-            self.usage = Usage(before.calls + 1, before.tokens_asked + asked, before.tokens_answered + answered, before.retries + retries)
+            self.usage = Usage(
+                before.calls + 1,
+                before.tokens_asked + asked,
+                before.tokens_answered + answered,
+                before.retries + retries,
+            )
             return Reply(text, finish, asked, answered, self.usage.calls)
 
 
@@ -340,7 +365,9 @@ def _text(answer: dict[str, Any]) -> tuple[str, str]:
         finish = str(choice.get("finish_reason") or "stop")
         content = message.get("content") or ""
     except (KeyError, IndexError, TypeError, AttributeError):
-        raise EndpointFailed("The endpoint's answer has no 'choices' with a message; is it OpenAI-compatible?") from None
+        raise EndpointFailed(
+            "The endpoint's answer has no 'choices' with a message; is it OpenAI-compatible?"
+        ) from None
     if isinstance(content, list):
         content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return str(content), "refusal" if message.get("refusal") else finish

@@ -95,12 +95,16 @@ def acquire(
     )
     refitted = emit(sketch, found.values, found.errors, header_of(program, len(surprises)))
     after = errors_by_horizon(refitted, validation, domain, np.random.default_rng(seed))
-    worse = [name for name in after if after[name][domain.horizon]["mean"] > WORSE * before[name][domain.horizon]["mean"]]
+    worse = [
+        name for name in after if after[name][domain.horizon]["mean"] > WORSE * before[name][domain.horizon]["mean"]
+    ]
     if worse:
         reason = f"validation {', '.join(worse)} got worse"
         return Acquisition(program, False, reason, len(surprises), before, after, succeeded, None)
     progress("checking")
-    again = sum(attempt.success for attempt in practice(domain, constants, refitted, episodes, count=NUM_CHECKS, seed=seed + 1))
+    again = sum(
+        attempt.success for attempt in practice(domain, constants, refitted, episodes, count=NUM_CHECKS, seed=seed + 1)
+    )
     if again < succeeded:
         return Acquisition(program, False, "fewer plans succeeded", len(surprises), before, after, succeeded, again)
     return Acquisition(refitted, True, "nothing got worse", len(surprises), before, after, succeeded, again)
@@ -120,7 +124,9 @@ def practice(
         cost=domain.cost,
     )
     meets = next(iter(domain.metrics.values()))
-    attempt = planning(condition, meets, domain.budget_per_offset * OFFSET, seed, [episode.actions for episode in episodes])
+    attempt = planning(
+        condition, meets, domain.budget_per_offset * OFFSET, seed, [episode.actions for episode in episodes]
+    )
     world = domain.simulator(constants)
     attempts = []
     for task in draw_tasks(episodes, count=count, offset=OFFSET, seed=seed):

@@ -220,7 +220,8 @@ def _row_reader() -> TypeAdapter[ResultLine]:
 
 def _damaged(path: Path, number: int, reason: str) -> BadResults:
     return BadResults(
-        f"'{path}', line {number}, is not a result as `vpw plan` writes it ({reason}); delete that line and repeat the command that "
+        f"'{path}', line {number}, is not a result as `vpw plan` writes it ({reason}); delete that "
+        "line and repeat the command that "
         "measured, which does again what is missing, or move the file elsewhere."
     )
 

@@ -108,12 +108,16 @@ class Condition:
         assert self.model is not None
         if self.score == "sparing":
             if not isinstance(self.model, InducedScorer):
-                raise VpwError("Sparing the engine needs a program whose errors can be read here; it does not go with --sandbox.")
+                raise VpwError(
+                    "Sparing the engine needs a program whose errors can be read here; it does not go with --sandbox."
+                )
             return SparingScorer(self.model, engine)
         return HybridScorer(self.model, engine)
 
 
-def planning(condition: Condition, meets: Metric, budget: int, seed: int, training_actions: Sequence[Float[np.ndarray, "T A"]]) -> Agent:
+def planning(
+    condition: Condition, meets: Metric, budget: int, seed: int, training_actions: Sequence[Float[np.ndarray, "T A"]]
+) -> Agent:
     """Attempts by receding-horizon control; a task's draws depend on the seed and its number alone."""
     planner = condition.planner
     search = planner.prepare(condition.scorer(), training_actions, np.random.default_rng(seed))
@@ -156,7 +160,9 @@ class EvalConfig:
     def budget(self) -> int:
         if self.steps_allowed is not None:
             return self.steps_allowed
-        return self.domain.budget_per_offset * self.offset if self.goals.of == "same-episode" else self.domain.far_budget
+        return (
+            self.domain.budget_per_offset * self.offset if self.goals.of == "same-episode" else self.domain.far_budget
+        )
 
     @property
     def planner(self) -> Planner:
@@ -186,7 +192,9 @@ class EvalConfig:
         def met(state: np.ndarray, goal: np.ndarray) -> np.ndarray:
             return self.meets(state, self.goals.masked(goal, space))
 
-        tasks = draw_far_tasks(episodes, count=self.count, seed=self.seed, met=met, given=self._given, moves=self.goals.of == "moving")
+        tasks = draw_far_tasks(
+            episodes, count=self.count, seed=self.seed, met=met, given=self._given, moves=self.goals.of == "moving"
+        )
         return tuple(replace(task, goal=self.goals.masked(task.goal, space)) for task in tasks)
 
     @property
@@ -203,7 +211,10 @@ class EvalConfig:
         world.set_state(whole)
         return EpisodeStep(
             Episode(
-                index=-1, observations=goal[None], engine_states=world.get_engine_state()[None], actions=np.zeros((0, world.action_dim))
+                index=-1,
+                observations=goal[None],
+                engine_states=world.get_engine_state()[None],
+                actions=np.zeros((0, world.action_dim)),
             ),
             0,
         )
@@ -277,11 +288,16 @@ def agent(config: EvalConfig) -> Agent:
 
 def measure_floors(folder: Path, config: EvalConfig) -> dict[str, Summary]:
     """What zero and random actions achieve on the same tasks."""
-    agents = {"zero": zero_actions(config.meets, config.budget), "random": random_actions(config.meets, config.budget, config.seed)}
+    agents = {
+        "zero": zero_actions(config.meets, config.budget),
+        "random": random_actions(config.meets, config.budget, config.seed),
+    }
     floors = {}
     for name, floor in agents.items():
         cell = config.cell(name, "oracle", "none")
-        outcomes = evaluate(folder, cell, config.tasks, config.make_world, lambda floor=floor: floor, brief=config.brief)
+        outcomes = evaluate(
+            folder, cell, config.tasks, config.make_world, lambda floor=floor: floor, brief=config.brief
+        )
         floors[name] = summarize(list(outcomes))
     return floors
 
@@ -334,7 +350,10 @@ class Evaluation:
         return report(self.config, self.outcomes, self.floors)
 
     def __repr__(self) -> str:
-        return f"<Evaluation in {self.config.domain.name}: {self.success:.0f} % of {len(self.outcomes)} tasks; print it for the floors>"
+        return (
+            f"<Evaluation in {self.config.domain.name}: {self.success:.0f} % of {len(self.outcomes)} "
+            "tasks; print it for the floors>"
+        )
 
     def __str__(self) -> str:
         """The score with all that is needed to judge it."""
@@ -343,7 +362,8 @@ class Evaluation:
         lines = [
             f"success {summary.success:.1f} % of {summary.n} tasks, 95 % interval {low:.1f} to {high:.1f}",
             f"  {config.metric} within {config.budget} steps, {config.goals.told(config.offset)}, seed {config.seed}",
-            "  floors on the same tasks: " + ", ".join(f"{name} actions {self.floors[name].success:.1f} %" for name in ("zero", "random")),
+            "  floors on the same tasks: "
+            + ", ".join(f"{name} actions {self.floors[name].success:.1f} %" for name in ("zero", "random")),
         ]
         if summary.success_unsolved is not None:
             lines.append(f"  of the {summary.n_unsolved} not solved at their start: {summary.success_unsolved:.1f} %")

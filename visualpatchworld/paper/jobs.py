@@ -67,7 +67,9 @@ class Source:
         return (self.program if self.rival is None else self.program.with_name(SEARCH)).exists()
 
     def collection(self, episodes: int, seed: int) -> list[str]:
-        return _vpw("collect", self.domain, *_flat({"--episodes": episodes, "--seed": seed, "--out": self.traces}), "--json")
+        return _vpw(
+            "collect", self.domain, *_flat({"--episodes": episodes, "--seed": seed, "--out": self.traces}), "--json"
+        )
 
     def making(self, writer: Writer | None) -> list[str] | None:
         """The command that makes the program; None where a model would have to write it and there is none."""
@@ -75,7 +77,9 @@ class Source:
         if self.rival is None:
             form = [] if self.sketch is None else ["--sketch", self.sketch]
             return _vpw("induce", self.domain, *form, *places, "--json")
-        return None if writer is None else _vpw("baseline", self.rival, self.domain, *writer.options(), *places, "--json")
+        return (
+            None if writer is None else _vpw("baseline", self.rival, self.domain, *writer.options(), *places, "--json")
+        )
 
 
 class Job(ABC):
@@ -115,7 +119,13 @@ class CellJob(Job):
         return " ".join([f"{self.source.title}: {self.observe} + {self.score}, seed {self.seed}", *further])
 
     def command(self, results: Path) -> list[str]:
-        condition = {"--observe": self.observe, "--score": self.score, "--seed": self.seed, "--episodes": self.tasks, "--results": results}
+        condition = {
+            "--observe": self.observe,
+            "--score": self.score,
+            "--seed": self.seed,
+            "--episodes": self.tasks,
+            "--results": results,
+        }
         planner = () if "--planner" in self.options else ("--planner", PAPER)
         return _vpw("plan", self.source.domain, *self._program(), *_flat(condition), *planner, *self.options, "--json")
 
@@ -136,7 +146,12 @@ class AnalysisJob(Job):
 
 
 def run_job(
-    command: Sequence[str], logs: Path, title: str, *, place: Path | None = None, settings: Mapping[str, str] | None = None
+    command: Sequence[str],
+    logs: Path,
+    title: str,
+    *,
+    place: Path | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Run a command that prints one JSON object; what it says on stderr is kept in a log.
 
@@ -146,7 +161,9 @@ def run_job(
     log = logs / f"{name.replace(' ', '-')}.log"
     with log.open("w", encoding="utf-8") as errors:
         environment = {**os.environ, **(settings or {})}
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False, cwd=place, env=environment)
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, check=False, cwd=place, env=environment
+        )
     if done.returncode != 0:
         said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise WorkerFailed(f"'{title}' failed: {said[-1] if said else 'it said nothing'} (see {log})")
@@ -198,12 +215,16 @@ def cluster(address: str, folder: Path) -> Iterator[Client]:
     try:
         client = Client(address, timeout=REACHED_S)
     except (OSError, ValueError, TypeError):
-        raise VpwError(f"No Dask scheduler answers at '{address}'; start one with `dask scheduler --host 127.0.0.1`.") from None
+        raise VpwError(
+            f"No Dask scheduler answers at '{address}'; start one with `dask scheduler --host 127.0.0.1`."
+        ) from None
     with client:
         try:
             client.wait_for_workers(1, timeout=REACHED_S)
         except TimeoutError:
-            raise VpwError(f"The scheduler at '{address}' has no worker; start one with `dask worker {address} --nthreads 1`.") from None
+            raise VpwError(
+                f"The scheduler at '{address}' has no worker; start one with `dask worker {address} --nthreads 1`."
+            ) from None
         _check_workers(client, folder.resolve())
         yield client
 
@@ -217,7 +238,8 @@ def run_on_cluster(
     place, settings = Path.cwd(), {name: os.environ[name] for name in CARRIED if name in os.environ}
     # The first word of a command is this machine's Python; a worker has its own.
     running: dict[Future, str] = {
-        client.submit(_run, job.command(results)[1:], logs.resolve(), job.title, place, settings, pure=False): job.title for job in todo
+        client.submit(_run, job.command(results)[1:], logs.resolve(), job.title, place, settings, pure=False): job.title
+        for job in todo
     }
     lonely_s = 0.0
     try:
@@ -234,7 +256,10 @@ def run_on_cluster(
             lonely_s = 0.0 if ended or client.scheduler_info()["workers"] else lonely_s + LOOK_S
             if lonely_s >= gone_s:
                 for title in running.values():
-                    yield WorkerFailed(f"'{title}' waits for a worker, but there is none; what is done is kept, so start again to go on.")
+                    yield WorkerFailed(
+                        f"'{title}' waits for a worker, but there is none; what is done is kept, so "
+                        "start again to go on."
+                    )
                 return
     finally:
         client.cancel(list(running))
@@ -267,12 +292,17 @@ def _check_workers(client: Client, folder: Path) -> None:
     mine = __version__
     for worker, answer in answers.items():
         if not isinstance(answer, tuple):
-            raise VpwError(f"The worker {worker} cannot run jobs ({type(answer).__name__}: {answer}); is visualpatchworld installed there?")
+            raise VpwError(
+                f"The worker {worker} cannot run jobs ({type(answer).__name__}: {answer}); is "
+                "visualpatchworld installed there?"
+            )
         theirs, sees = answer
         if theirs != mine:
             raise VpwError(f"The worker {worker} has visualpatchworld {theirs}, and here is {mine}.")
         if not sees:
-            raise VpwError(f"The worker {worker} does not see '{folder}'; a cluster needs an --out that all its machines share.")
+            raise VpwError(
+                f"The worker {worker} does not see '{folder}'; a cluster needs an --out that all its machines share."
+            )
 
 
 def _answer(token: str) -> tuple[str, bool]:

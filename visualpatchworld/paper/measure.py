@@ -55,7 +55,9 @@ def predictor(measurand: Measurand) -> Iterator[Predict]:
         yield lambda windows: predict(checked, windows)
         return
     with sandboxed_rollouts(program, space.names, action_dim) as rollouts:
-        yield lambda windows: np.concatenate([rollouts(windows.starts[rows][0], windows.actions[rows]) for rows in _runs(windows)])
+        yield lambda windows: np.concatenate(
+            [rollouts(windows.starts[rows][0], windows.actions[rows]) for rows in _runs(windows)]
+        )
 
 
 def _runs(windows: Windows) -> list[slice]:
@@ -79,7 +81,9 @@ def measure_rollout(measurand: Measurand) -> Measured:
     """
     recordings = measurand.recordings
     if max(len(recording.actions) for recording in recordings) < HORIZON:
-        raise VpwError(f"No test episode of '{measurand.source}' has {HORIZON} steps; give --traces FILE.h5 with longer ones.")
+        raise VpwError(
+            f"No test episode of '{measurand.source}' has {HORIZON} steps; give --traces FILE.h5 with longer ones."
+        )
     windows = cut_windows(recordings, HORIZON, NUM_WINDOWS, np.random.default_rng(measurand.seed))
     with predictor(measurand) as predict_in:
         predicted = predict_in(windows)
@@ -105,7 +109,12 @@ def measure_motion(measurand: Measurand) -> Measured:
     """
     with predictor(measurand) as predict_in:
         return Measured(
-            {"motion": {name: _motion(measurand, quantity, predict_in) for name, quantity in measurand.domain.error_metrics.items()}}
+            {
+                "motion": {
+                    name: _motion(measurand, quantity, predict_in)
+                    for name, quantity in measurand.domain.error_metrics.items()
+                }
+            }
         )
 
 
@@ -162,7 +171,10 @@ def _liveliest(measurand: Measurand, episode: Episode) -> int:
     """The step in which things move most, each measured by how much it moves on average:
     what seldom moves counts when it does.
     """
-    moves = [quantity(episode.observations[1:], episode.observations[:-1]) for quantity in measurand.domain.error_metrics.values()]
+    moves = [
+        quantity(episode.observations[1:], episode.observations[:-1])
+        for quantity in measurand.domain.error_metrics.values()
+    ]
     return int(np.argmax(sum(move / max(float(move.mean()), np.finfo(float).tiny) for move in moves)))
 
 
@@ -260,7 +272,10 @@ def _beside(measurand: Measurand, task: Task) -> list[str]:
     """The fixed things that something nearly touches at the start."""
     graph = measurand.domain.scene.oracle(task.start, measurand.constants)
     fixed = {item.name for item in graph.objects if item.fixed}
-    return sorted({name for relation in graph.relations if relation.near_contact for name in (relation.subject, relation.object)} & fixed)
+    return sorted(
+        {name for relation in graph.relations if relation.near_contact for name in (relation.subject, relation.object)}
+        & fixed
+    )
 
 
 NUM_PICTURES = 3
@@ -272,7 +287,8 @@ def measure_audit(measurand: Measurand) -> Measured:
     """
     if measurand.episodes_seed == SEED:
         raise VpwError(
-            f"The episodes of '{measurand.source}' have the seed {SEED}, as those that the calibration was fitted to; give others."
+            f"The episodes of '{measurand.source}' have the seed {SEED}, as those that the calibration "
+            "was fitted to; give others."
         )
     domain, seeing = measurand.domain, extractor(measurand.domain, measurand.constants)
     readings = list(read_moments(seeing, _moments(measurand)))
@@ -282,7 +298,10 @@ def measure_audit(measurand: Measurand) -> Measured:
         oracle = domain.scene.oracle(reading.moment.state, measurand.constants)
         looks[name] = {
             "tool": {item: [plain(line) for line in lines] for item, lines in reading.sighting.outlines.items()},
-            "oracle": {item: [plain(line) for line in lines] for item, lines in outlines(oracle, seeing.calibration.camera).items()},
+            "oracle": {
+                item: [plain(line) for line in lines]
+                for item, lines in outlines(oracle, seeing.calibration.camera).items()
+            },
         }
     data = {**dataclasses.asdict(audit(domain, seeing, readings)), "looks": looks}
     return Measured(data, {name: np.asarray(reading.moment.frames[-1]) for name, reading in chosen.items()})

@@ -54,7 +54,9 @@ class Results:
     @cached_property
     def inductions(self) -> tuple[InductionRecord, ...]:
         """What `vpw induce` wrote beside the programs."""
-        folders = [folder / "programs" for folder in (self.folder, self.folder.parent) if (folder / "programs").is_dir()]
+        folders = [
+            folder / "programs" for folder in (self.folder, self.folder.parent) if (folder / "programs").is_dir()
+        ]
         return tuple(_induction(path) for folder in folders[:1] for path in sorted(folder.glob("*/induction.json")))
 
     @cached_property
@@ -65,7 +67,8 @@ class Results:
     def analyses_of(self, kind: str) -> list[Analysis]:
         """The analyses of one kind; those of a domain's own collection come before those of other sources."""
         return sorted(
-            (analysis for analysis in self.analyses if analysis.kind == kind), key=lambda analysis: analysis.source != analysis.domain
+            (analysis for analysis in self.analyses if analysis.kind == kind),
+            key=lambda analysis: analysis.source != analysis.domain,
         )
 
 
@@ -73,7 +76,9 @@ def _induction(path: Path) -> InductionRecord:
     try:
         return read_induction(path)
     except BadRecord as error:
-        raise BadResults(f"'{path}' is no record of an induction ({str(error).rstrip('.')}), or move it elsewhere.") from None
+        raise BadResults(
+            f"'{path}' is no record of an induction ({str(error).rstrip('.')}), or move it elsewhere."
+        ) from None
 
 
 def read_results(folder: Path) -> Results:
@@ -192,7 +197,10 @@ class Found:
         """Success with its interval; a star where no program could be loaded, a wave while tasks are left to do."""
         if self.summary is None:
             return Entry(MISSING)
-        return Entry(number(self.summary.success) + "*" * self.no_program + "~" * (not self.finished), interval(self.summary.ci95))
+        return Entry(
+            number(self.summary.success) + "*" * self.no_program + "~" * (not self.finished),
+            interval(self.summary.ci95),
+        )
 
     def unsolved(self) -> Entry:
         """Success over tasks that were not solved at their start."""
@@ -201,7 +209,19 @@ class Found:
     def record(self) -> dict[str, Any]:
         """The fields of `vpw plan --json`, for one seed or several."""
         cell = self.parts[0].cell
-        fields = ("domain", "source", "method", "written_by", "observe", "score", "metric", "offset", "budget", "planner", "program")
+        fields = (
+            "domain",
+            "source",
+            "method",
+            "written_by",
+            "observe",
+            "score",
+            "metric",
+            "offset",
+            "budget",
+            "planner",
+            "program",
+        )
         return {
             **{name: getattr(cell, name) for name in fields},
             "seeds": [part.cell.seed for part in self.parts],
@@ -237,15 +257,22 @@ def find(results: Results, place: Place, query: Query) -> Found:
     notes = []
     if len(candidates) > len(parts):
         told = "; ".join(f"program {program or 'none'}, n = {n}, {budget} steps" for program, n, budget in ranked)
-        notes.append(f"{where}: measured more than once ({told}); shown is the first, which has most outcomes or else the newest file.")
+        notes.append(
+            f"{where}: measured more than once ({told}); shown is the first, which has most outcomes or "
+            "else the newest file."
+        )
     notes += [
         f"{where}, seed {part.cell.seed}: ~ stands for {len(part.outcomes)} of {part.cell.n} tasks so far."
         for part in parts
         if len(part.outcomes) < part.cell.n
     ]
     if len(query.seeds) > len(parts):
-        notes.append(f"{where}: only seed{'s' * (len(parts) > 1)} {', '.join(str(part.cell.seed) for part in parts)} so far.")
-    return Found(place, query, parts, floor_of(results, parts, "zero"), floor_of(results, parts, "random"), tuple(notes))
+        notes.append(
+            f"{where}: only seed{'s' * (len(parts) > 1)} {', '.join(str(part.cell.seed) for part in parts)} so far."
+        )
+    return Found(
+        place, query, parts, floor_of(results, parts, "zero"), floor_of(results, parts, "random"), tuple(notes)
+    )
 
 
 def _rank(versions) -> tuple[int, float]:
@@ -255,14 +282,27 @@ def _rank(versions) -> tuple[int, float]:
 
 def floor_of(results: Results, parts: tuple[Result, ...], method: str) -> Summary | None:
     """What a floor achieves on exactly the tasks that were done; nothing unless it is there for all of them."""
-    same = ("domain", "source", "metric", "offset", "budget", "seed", "tasks", "vary", "goals", "goal_fields", "tolerance")
+    same = (
+        "domain",
+        "source",
+        "metric",
+        "offset",
+        "budget",
+        "seed",
+        "tasks",
+        "vary",
+        "goals",
+        "goal_fields",
+        "tolerance",
+    )
     outcomes: list[Outcome] = []
     for part in parts:
         done = {outcome.task for outcome in part.outcomes}
         floor = [
             outcome
             for result in results.results
-            if result.cell.method == method and all(getattr(result.cell, name) == getattr(part.cell, name) for name in same)
+            if result.cell.method == method
+            and all(getattr(result.cell, name) == getattr(part.cell, name) for name in same)
             for outcome in result.outcomes
             if outcome.task in done
         ]

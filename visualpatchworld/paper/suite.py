@@ -86,7 +86,10 @@ def _with_simpler_forms(source: Source) -> tuple[Source, ...]:
     """
     names = [sketch.name for sketch in load_domain(source.domain).family().extra]
     folder = source.program.parent
-    simpler = [replace(source, program=folder.with_name(f"{folder.name}-{name}") / source.program.name, sketch=name) for name in names]
+    simpler = [
+        replace(source, program=folder.with_name(f"{folder.name}-{name}") / source.program.name, sketch=name)
+        for name in names
+    ]
     return (source, *simpler) if simpler else ()
 
 
@@ -98,7 +101,8 @@ def _with_rivals(source: Source) -> tuple[Source, ...]:
     if folder.name != source.domain:
         return ()
     return tuple(
-        replace(source, program=folder.with_name(f"{name}-{folder.name}") / source.program.name, rival=name) for name in find_methods()
+        replace(source, program=folder.with_name(f"{name}-{folder.name}") / source.program.name, rival=name)
+        for name in find_methods()
     )
 
 
@@ -115,7 +119,10 @@ def _metrics_and_horizons(source: Source) -> tuple[tuple[str, ...], ...]:
     ]
     metrics = load_domain(source.domain).metrics if horizons else ()
     return tuple(
-        ("--metric", metric, *further) for horizon in horizons for further in ((), ("--horizon", str(horizon))) for metric in metrics
+        ("--metric", metric, *further)
+        for horizon in horizons
+        for further in ((), ("--horizon", str(horizon)))
+        for metric in metrics
     )
 
 
@@ -182,12 +189,17 @@ def analyses(suite: Suite, given: Sequence[Source], results: Path) -> list[Analy
     if not suite.parts:
         return []
     there = {(analysis.kind, analysis.source, analysis.method, analysis.program) for analysis in read_analyses(results)}
-    programs = {source: Program(read_program(source.program)).hash for source in sources(suite, given) if source.program.exists()}
+    programs = {
+        source: Program(read_program(source.program)).hash
+        for source in sources(suite, given)
+        if source.program.exists()
+    }
     return [
         AnalysisJob(source, kind)
         for kind, of in find_analyses().items()
         for source in (programs if of == "program" else given)
-        if (kind, source.traces.stem, *((source.method, programs[source]) if of == "program" else (of, ""))) not in there
+        if (kind, source.traces.stem, *((source.method, programs[source]) if of == "program" else (of, "")))
+        not in there
     ]
 
 
@@ -211,7 +223,11 @@ def kept_reports(jobs: Sequence[CellJob], results: Path) -> dict[CellJob, dict[s
         except VpwError:
             continue  # whoever computes the cell says what is wrong
         if all(_is_whole(results, cell) for cell in cells):
-            places = {"program": str(job.source.program) if config.program else None, "results": str(results), "films": []}
+            places = {
+                "program": str(job.source.program) if config.program else None,
+                "results": str(results),
+                "films": [],
+            }
             found[job] = report(config, list(measure(results, config)), measure_floors(results, config)) | places
     return found
 
@@ -227,7 +243,9 @@ def _config(job: CellJob, episodes: Sequence[Episode]) -> EvalConfig:
     program, written_by = None, ""
     if job.score != "simulator":
         path = job.source.program
-        program, written_by = (Program(read_program(path), path), "") if job.source.rival is None else read_written(path)
+        program, written_by = (
+            (Program(read_program(path), path), "") if job.source.rival is None else read_written(path)
+        )
     return EvalConfig(
         domain=world,
         constants=world.constants,

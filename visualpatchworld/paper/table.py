@@ -147,7 +147,11 @@ def as_text(table: Table, width: int = 80) -> str:
     """Plain text, details below their figures, words wrapped until the lines fit."""
     widths = _widths(table, width)
     lines = [*textwrap.wrap(table.title, width), ""]
-    lines += _row([textwrap.wrap(column.heading, size) for column, size in zip(table.columns, widths, strict=True)], table.columns, widths)
+    lines += _row(
+        [textwrap.wrap(column.heading, size) for column, size in zip(table.columns, widths, strict=True)],
+        table.columns,
+        widths,
+    )
     rule = "-" * (sum(widths) + len(GAP) * (len(widths) - 1))
     for section in table.sections:
         lines += [rule, *textwrap.wrap(section.title, width)]
@@ -184,7 +188,11 @@ def as_latex(table: Table, width: int = 80) -> str:
         text += rf" {{\scriptsize {_escaped(item.detail)}}}" if item.detail else ""
         return rf"\textit{{{text}}}" if item.quoted and text else text
 
-    lines = [rf"% {table.title}", rf"\begin{{tabular}}{{{''.join('l' if column.words else 'r' for column in table.columns)}}}", r"\toprule"]
+    lines = [
+        rf"% {table.title}",
+        rf"\begin{{tabular}}{{{''.join('l' if column.words else 'r' for column in table.columns)}}}",
+        r"\toprule",
+    ]
     lines.append(" & ".join(_escaped(column.heading) for column in table.columns) + r" \\")
     for section in table.sections:
         lines.append(r"\midrule")
@@ -206,7 +214,10 @@ def as_html(table: Table, width: int = 80) -> str:
         return f'<td class="{kind}">{escape(item.text)}{detail}</td>'
 
     lines = [f'<div class="scroll"><table><caption>{escape(table.title)}</caption>', "<thead><tr>"]
-    lines += [f'<th scope="col" class="{"words" if column.words else "num"}">{escape(column.heading)}</th>' for column in table.columns]
+    lines += [
+        f'<th scope="col" class="{"words" if column.words else "num"}">{escape(column.heading)}</th>'
+        for column in table.columns
+    ]
     lines.append("</tr></thead>")
     for section in table.sections:
         lines.append("<tbody>")
@@ -263,7 +274,8 @@ def _row(blocks: Sequence[Sequence[str]], columns: Sequence[Column], widths: Seq
     for i in range(max(map(len, blocks))):
         parts = [block[i] if i < len(block) else "" for block in blocks]
         padded = [
-            f"{part:<{size}}" if column.words else f"{part:>{size}}" for part, column, size in zip(parts, columns, widths, strict=True)
+            f"{part:<{size}}" if column.words else f"{part:>{size}}"
+            for part, column, size in zip(parts, columns, widths, strict=True)
         ]
         lines.append(GAP.join(padded).rstrip())
     return lines

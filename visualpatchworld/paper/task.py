@@ -45,7 +45,9 @@ class Goals:
         if self.of not in get_args(GoalsOf):
             raise UnknownName("kind of goals", self.of, get_args(GoalsOf)[:2])
         if not 0 < self.tolerance <= 100:
-            raise BadGoal(f"The success radius can be scaled by a number above 0 and up to 100, not by {self.tolerance}.")
+            raise BadGoal(
+                f"The success radius can be scaled by a number above 0 and up to 100, not by {self.tolerance}."
+            )
         if (self.of == "given") != (self.given is not None):
             raise ValueError("a given goal needs its numbers, and others have none")
 
@@ -90,11 +92,15 @@ def read_goal(path: Path, domain: Domain, constants: Constants) -> tuple[float, 
     if isinstance(content, list) and len(content) == len(space):
         content = dict(zip(space.names, content, strict=True))
     if not isinstance(content, Mapping) or not content:
-        raise BadGoal(f"'{path}' does not hold a goal; write the numbers of fields by name, as {{\"{space.names[0]}\": 1.0}}.")
+        raise BadGoal(
+            f"'{path}' does not hold a goal; write the numbers of fields by name, as {{\"{space.names[0]}\": 1.0}}."
+        )
     for name, value in content.items():
         if name not in space.names:
             raise UnknownName("field", str(name), space.names)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)):
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)
+        ):
             raise BadGoal(f"'{path}': '{name}' must be a number, not {value!r}.")
     if all(value is None for value in content.values()):
         raise BadGoal(f"'{path}' does not say what any field should be.")
@@ -125,14 +131,23 @@ def draw_tasks(episodes: Sequence[Episode], *, count: int, offset: int, seed: in
             "ask for fewer, or for a smaller --offset."
         )
     chosen = np.sort(np.random.default_rng(seed).choice(len(places), count, replace=False))
-    return tuple(_task(number, *places[i], goal=EpisodeStep(places[i][0], places[i][1] + offset)) for number, i in enumerate(chosen))
+    return tuple(
+        _task(number, *places[i], goal=EpisodeStep(places[i][0], places[i][1] + offset))
+        for number, i in enumerate(chosen)
+    )
 
 
 MOST_DRAWS = 1000  # for one task, before it is believed that there is none
 
 
 def draw_far_tasks(
-    episodes: Sequence[Episode], *, count: int, seed: int, met: Metric, given: EpisodeStep | None = None, moves: bool = False
+    episodes: Sequence[Episode],
+    *,
+    count: int,
+    seed: int,
+    met: Metric,
+    given: EpisodeStep | None = None,
+    moves: bool = False,
 ) -> tuple[Task, ...]:
     """`count` tasks whose goals are rows of other episodes than their starts, or one given row;
     none is solved at its start.
@@ -149,7 +164,9 @@ def draw_far_tasks(
             tasks.append(replace(task, goal=goal.episode.observations[goal.step :]) if moves else task)
         if len(tasks) == count:
             return tuple(tasks)
-    raise TooFewTasks("The episodes hold no start that is of another episode than its goal and does not meet it already.")
+    raise TooFewTasks(
+        "The episodes hold no start that is of another episode than its goal and does not meet it already."
+    )
 
 
 class EpisodeStep(NamedTuple):

@@ -19,7 +19,11 @@ class _Verb(ModuleType):
         from visualpatchworld.plan.goal_state import evaluate_goal
         from visualpatchworld.plan.reward import evaluate_return
 
-        return evaluate_return(world, program, **settings) if goal is None else evaluate_goal(world, program, goal, **settings)
+        return (
+            evaluate_return(world, program, **settings)
+            if goal is None
+            else evaluate_goal(world, program, goal, **settings)
+        )
 
 
 sys.modules[__name__].__class__ = _Verb

@@ -1,4 +1,6 @@
-"""Action sequences to try: fresh ones that are held for varied times, changed copies of good ones, and draws around their mean."""
+"""Action sequences to try: fresh ones that are held for varied
+times, changed copies of good ones, and draws around their mean.
+"""
 
 from __future__ import annotations
 
@@ -69,12 +71,17 @@ def tail_of(horizon: Any) -> Any:
 
 
 def with_tail(
-    planner: ReturnPlanner, space: ActionSpace, candidates: Float[Array, "K H A"], reach: Int[Array, ""], key: PRNGKeyArray
+    planner: ReturnPlanner,
+    space: ActionSpace,
+    candidates: Float[Array, "K H A"],
+    reach: Int[Array, ""],
+    key: PRNGKeyArray,
 ) -> Float[Array, "K H+L A"]:
-    """Candidates up to where they reach, and after that what nobody has planned: rest, or choices at random, the same for all.
+    """Candidates up to where they reach, and after that what nobody
+    has planned: rest, or choices at random, the same for all.
 
-    Many plans earn the same up to the horizon and leave the world in a better or worse place there. How they fare when nobody plans on
-    tells them apart.
+    Many plans earn the same up to the horizon and leave the world in a better or worse place there. How they fare when
+    nobody plans on tells them apart.
     """
     steps = planner.horizon + planner.tail
     if space.kind == "discrete":
@@ -107,7 +114,9 @@ def shifted(planner: ReturnPlanner, population: Population, steps: int) -> Popul
     return Population(population.elites[:, at], population.mean[at], jnp.full_like(population.std, 0.5), guide)
 
 
-def propose(planner: ReturnPlanner, space: ActionSpace, population: Population, key: PRNGKeyArray) -> Float[Array, "K H A"]:
+def propose(
+    planner: ReturnPlanner, space: ActionSpace, population: Population, key: PRNGKeyArray
+) -> Float[Array, "K H A"]:
     """Candidates of one round; the elites are among them, first."""
     num_fresh = max(1, int(planner.fresh * planner.samples))
     num_drawn = 0 if space.kind == "discrete" else int(planner.drawn * planner.samples)
@@ -137,7 +146,10 @@ def refit(
 
 
 class Chance(NamedTuple):
-    """Even random numbers for N candidates: one per step, and a few per sequence. Drawn in two calls, which compile in seconds."""
+    """Even random numbers for N candidates: one per step, and a few per sequence.
+
+    Drawn in two calls, which compile in seconds.
+    """
 
     steps: Float[Array, "N H A"]
     whole: Float[Array, "N 6 A"]
@@ -149,7 +161,9 @@ def _chance(planner: ReturnPlanner, space: ActionSpace, key: PRNGKeyArray, count
     return jax.lax.optimization_barrier(Chance(steps, jax.random.uniform(keys[1], (count, 6, len(space)))))
 
 
-def _held(values: Float[Array, "N H A"], length: Float[Array, "N 1 A"], other: Float[Array, "N 1 A"], phase: Array) -> Array:
+def _held(
+    values: Float[Array, "N H A"], length: Float[Array, "N 1 A"], other: Float[Array, "N 1 A"], phase: Array
+) -> Array:
     """Each value kept for about a length: switches lie on two combs, so that times between them vary."""
     time = jnp.arange(values.shape[1])[None, :, None]
     index = jnp.floor(time / length + phase) + jnp.floor(time / other + phase)
@@ -176,11 +190,15 @@ def _fresh(space: ActionSpace, chance: Chance) -> Float[Array, "N H A"]:
     time = jnp.arange(horizon)[None, :, None]
     swing = jnp.floor(time / length + chance.whole[:, 3, None]).astype(int) % 2
     two = jnp.where(swing == 0, values[:, :1], values[:, 1:2] if horizon > 1 else values[:, :1])
-    return jnp.where((jnp.arange(count) % 3 == 0)[:, None, None], two, _held(values, length, other, chance.whole[:, 3, None]))
+    return jnp.where(
+        (jnp.arange(count) % 3 == 0)[:, None, None], two, _held(values, length, other, chance.whole[:, 3, None])
+    )
 
 
 def _changed(space: ActionSpace, elites: Float[Array, "E H A"], chance: Chance) -> Float[Array, "N H A"]:
-    """Copies of elites with one stretch changed: another value, a shift of the value, or everything after a moment earlier or later."""
+    """Copies of elites with one stretch changed: another value, a shift
+    of the value, or everything after a moment earlier or later.
+    """
     count, horizon, width = chance.steps.shape
     whole, scalar = chance.whole, chance.whole[:, :, 0]
     parents = elites[(scalar[:, 0] ** 2 * len(elites)).astype(int)]  # the better ones more often
@@ -200,7 +218,9 @@ def _changed(space: ActionSpace, elites: Float[Array, "E H A"], chance: Chance) 
 
 
 def _drawn(population: Population, chance: Chance) -> Float[Array, "N H A"]:
-    """Draws around the mean, the mean itself first; noise is held for a while in most of them, since single steps hardly move a world."""
+    """Draws around the mean, the mean itself first; noise is held for
+    a while in most of them, since single steps hardly move a world.
+    """
     horizon = population.mean.shape[0]
     noise = 0.55 * jnp.log(chance.steps / (1 - chance.steps))  # logistic: bell-shaped with a spread of one
     length, other = (_lengths(chance.whole[:, i], min(horizon / 2, 20.0)) for i in (0, 1))

@@ -1,4 +1,6 @@
-"""The cross-entropy method, iCEM, which adds noise of a colour and elites that stay, both polished by gradients, and MPPI."""
+"""The cross-entropy method, iCEM, which adds noise of a colour
+and elites that stay, both polished by gradients, and MPPI.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class CEM(Sampler):
 
 @dataclass(frozen=True, kw_only=True)
 class ICEM(CEM):
-    """CEM whose noise is coloured, so that candidates go somewhere, and in which a share of the elites stays for the next round."""
+    """CEM whose noise is coloured, so that candidates go somewhere,
+    and in which a share of the elites stays for the next round.
+    """
 
     colour: float = 2.0
     kept_share: float = 0.3  # of the elites
@@ -64,7 +68,9 @@ class ICEM(CEM):
 
 @dataclass(frozen=True, kw_only=True)
 class Polished(CEM):
-    """CEM whose best plans are then improved by the gradient of their cost through the program; an engine has none to offer."""
+    """CEM whose best plans are then improved by the gradient of
+    their cost through the program; an engine has none to offer.
+    """
 
     polish_steps: int = 30
     polish_rate: float = 0.02  # change of an action in a step, at most about this
@@ -77,7 +83,9 @@ class Polished(CEM):
     def polishes(self) -> bool:
         return True
 
-    def polish(self, scorer: InducedScorer, objective: Objective, plans: Float[Array, "R N A"]) -> Float[Array, "R N A"]:
+    def polish(
+        self, scorer: InducedScorer, objective: Objective, plans: Float[Array, "R N A"]
+    ) -> Float[Array, "R N A"]:
         """Adam on the actions of each restart's best plan; the best plan on the way is what counts."""
 
         def total(plans: Float[Array, "R N A"]) -> tuple[Array, Array]:
@@ -101,9 +109,12 @@ class Polished(CEM):
 
 @dataclass(frozen=True, kw_only=True)
 class MPPI(Sampler):
-    """The mean moves to the average of all candidates, weighted by how cheap they are; the noise shrinks from round to round."""
+    """The mean moves to the average of all candidates, weighted by
+    how cheap they are; the noise shrinks from round to round.
+    """
 
-    temperature: float  # a candidate this much dearer than the cheapest, in spreads of the round's costs, weighs a third of it
+    # A candidate this much dearer than the cheapest, in spreads of the round's costs, weighs a third of it.
+    temperature: float
     shrink: float = 0.85  # standard deviation of a round over that of the round before
 
     def __post_init__(self):
@@ -122,7 +133,9 @@ class MPPI(Sampler):
         spread = jnp.sqrt((jnp.where(finite, costs - mean_cost, 0.0) ** 2).sum() / jnp.maximum(finite.sum(), 1)) + 1e-9
         weights = jax.nn.softmax(jnp.where(finite, -costs / (self.temperature * spread), -jnp.inf))
         mean = jnp.einsum("k,kna->na", jnp.nan_to_num(weights), actions)
-        return with_best(earlier, actions, costs)._replace(mean=jnp.where(finite.any(), mean, earlier.mean), std=self.shrink * earlier.std)
+        return with_best(earlier, actions, costs)._replace(
+            mean=jnp.where(finite.any(), mean, earlier.mean), std=self.shrink * earlier.std
+        )
 
 
 MPPI_TEMPERATURE = 0.1

@@ -1,4 +1,6 @@
-"""Receding-horizon control: observe the world, plan, execute the first steps in the true world, look again, plan anew."""
+"""Receding-horizon control: observe the world, plan, execute
+the first steps in the true world, look again, plan anew.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class Task:
     start_engine_state: Float[np.ndarray, " E"]
     start: Float[np.ndarray, " S"]
     goal_engine_state: Float[np.ndarray, " E"]
-    goal: Float[np.ndarray, "*T S"]  # one for all time, or one for each step if it moves; what is not a number does not matter
+    # One for all time, or one for each step if it moves; what is not a number does not matter.
+    goal: Float[np.ndarray, "*T S"]
     earlier_engine_states: Float[np.ndarray, "B E"]  # the steps before the start, for whoever has to see motion
     earlier_actions: Float[np.ndarray, "B A"]  # the action taken in each of them
 
@@ -74,10 +77,12 @@ class Oracle(Observer):
 class Pixels(Observer):
     """Sees pictures of the world and of its goal, and reads states off them.
 
-    The stage is a world of the same kind, apart from the true one, for drawing what lies elsewhere in time: the goal, and the steps before
-    the start. It also turns a state that was read into an engine state, for scorers that have an engine.
+    The stage is a world of the same kind, apart from the true one, for drawing what lies elsewhere in time: the goal,
+    and the steps before the start. It also turns a state that was read into an engine state, for scorers that have an
+    engine.
 
-    What one of the two pictures hides is taken to be as the other shows it, and what is hidden later as it was read last.
+    What one of the two pictures hides is taken to be as the other shows it, and what is hidden later as it was read
+    last.
     """
 
     def __init__(self, extractor: ToolExtractor, stage: Simulator):
@@ -165,7 +170,9 @@ def control(
         situation = observer.situation(world)._replace(steps_left=budget - len(actions))
         found = search(situation, start, plan_key)
         seconds = time.perf_counter() - began
-        made = PlanMade(len(actions), situation.state, found.actions, found.cost, seconds, found.engine_rollouts, found.non_finite)
+        made = PlanMade(
+            len(actions), situation.state, found.actions, found.cost, seconds, found.engine_rollouts, found.non_finite
+        )
         plans.append(made)
         executed = found.actions[: min(planner.replan_every, budget - len(actions))]
         for i, action in enumerate(executed):
@@ -177,8 +184,12 @@ def control(
                 break
             observer.watch(world, action, len(executed) - i - 1)
         if planner.warm_start:
-            start = np.concatenate([found.actions[planner.replan_every :], np.zeros((planner.replan_every, world.action_dim))])
-    return Attempt(success, solved_at_start, np.array(states), np.array(actions).reshape(-1, world.action_dim), tuple(plans))
+            start = np.concatenate(
+                [found.actions[planner.replan_every :], np.zeros((planner.replan_every, world.action_dim))]
+            )
+    return Attempt(
+        success, solved_at_start, np.array(states), np.array(actions).reshape(-1, world.action_dim), tuple(plans)
+    )
 
 
 def follow(

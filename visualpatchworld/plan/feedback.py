@@ -1,9 +1,10 @@
-"""Plans that correct themselves: actions with gains on how far the world is from where it was meant to be, by iLQR through a program.
+"""Plans that correct themselves: actions with gains on how far the
+world is from where it was meant to be, by iLQR through a program.
 
-An unstable world leaves any fixed sequence of actions within a few steps. Here a plan is a path, the actions along it and, for each step,
-a matrix that answers a deviation from the path. It is improved by turns: the program is taken as linear and the reward as quadratic along
-the path, which has an exact best answer (`_answered`); the answer is lived through in the program itself (`_follow`); the best of several
-such steps is the next path.
+An unstable world leaves any fixed sequence of actions within a few steps. Here a plan is a path, the actions along it
+and, for each step, a matrix that answers a deviation from the path. It is improved by turns: the program is taken as
+linear and the reward as quadratic along the path, which has an exact best answer (`_answered`); the answer is lived
+through in the program itself (`_follow`); the best of several such steps is the next path.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from visualpatchworld.program.env import Imagined
 
 TRUE, FALSE = 1.0, -1.0  # the margin of what is true or false without a comparison of numbers
 LEAST_SCALE = 1e-6
-SHAPES = frozenset(["broadcast_in_dim", "reshape", "squeeze", "concatenate", "stack", "slice", "transpose", "copy", "stop_gradient"])
+SHAPES = frozenset(
+    ["broadcast_in_dim", "reshape", "squeeze", "concatenate", "stack", "slice", "transpose", "copy", "stop_gradient"]
+)
 LESS, MORE = frozenset(["lt", "le"]), frozenset(["gt", "ge"])
 
 
@@ -30,11 +33,14 @@ class Margin(NamedTuple):
     value: Array
 
 
-def margin_of(condition: Callable[[Any], Any], reference: Float[Array, " S"]) -> Callable[[Float[Array, " S"]], Float[Array, ""]]:
-    """A function from a state to the margin by which the condition holds there; each comparison is in units of its margin at a reference.
+def margin_of(
+    condition: Callable[[Any], Any], reference: Float[Array, " S"]
+) -> Callable[[Float[Array, " S"]], Float[Array, ""]]:
+    """A function from a state to the margin by which the condition holds
+    there; each comparison is in units of its margin at a reference.
 
-    `and` is the least of margins, `or` the largest, `not` the opposite. Where code decides in another way than by comparing numbers, the
-    margin is 1 or -1 and has no slope.
+    `and` is the least of margins, `or` the largest, `not` the opposite. Where code decides in another way than by
+    comparing numbers, the margin is 1 or -1 and has no slope.
     """
     scales: list[Array] = []
     closed = jax.make_jaxpr(condition)(reference)
@@ -55,7 +61,9 @@ def margin_of(condition: Callable[[Any], Any], reference: Float[Array, " S"]) ->
 def _run(closed: ClosedJaxpr, given: list[Any], scaled: Callable[[Array], Array]) -> list[Any]:
     """The outputs of traced code; truth values that come from comparisons are margins."""
     code = closed.jaxpr
-    known: dict[Any, Any] = dict(zip(code.constvars, closed.consts, strict=True)) | dict(zip(code.invars, given, strict=True))
+    known: dict[Any, Any] = dict(zip(code.constvars, closed.consts, strict=True)) | dict(
+        zip(code.invars, given, strict=True)
+    )
     for line in code.eqns:
         values = [one.val if isinstance(one, Literal) else known[one] for one in line.invars]
         known |= dict(zip(line.outvars, _result(line, values, scaled), strict=True))
@@ -65,7 +73,14 @@ def _run(closed: ClosedJaxpr, given: list[Any], scaled: Callable[[Array], Array]
 def _result(line: Any, values: list[Any], scaled: Callable[[Array], Array]) -> list[Any]:
     name = line.primitive.name
     inner = line.params.get("jaxpr") or line.params.get("call_jaxpr") or line.params.get("fun_jaxpr")
-    if isinstance(inner, ClosedJaxpr) and name in ("jit", "pjit", "closed_call", "custom_jvp_call", "custom_vjp_call", "remat"):
+    if isinstance(inner, ClosedJaxpr) and name in (
+        "jit",
+        "pjit",
+        "closed_call",
+        "custom_jvp_call",
+        "custom_vjp_call",
+        "remat",
+    ):
         return _run(inner, values, scaled)
     if name in LESS | MORE and jnp.issubdtype(jnp.result_type(values[0]), jnp.floating):
         return [Margin(scaled(values[1] - values[0] if name in LESS else values[0] - values[1]))]
@@ -84,7 +99,11 @@ def _result(line: Any, values: list[Any], scaled: Callable[[Array], Array]) -> l
         return [Margin((jnp.min if name == "reduce_and" else jnp.max)(_value(values[0]), axis=line.params["axes"]))]
     if name in SHAPES:
         return [Margin(line.primitive.bind(*map(_value, values), **line.params))]
-    return [line.primitive.bind(*(value.value > 0 if isinstance(value, Margin) else value for value in values), **line.params)]
+    return [
+        line.primitive.bind(
+            *(value.value > 0 if isinstance(value, Margin) else value for value in values), **line.params
+        )
+    ]
 
 
 def _value(truth: Any) -> Array:
@@ -134,10 +153,14 @@ class _Model(NamedTuple):
     counted: Float[Array, " H"]  # 1 for steps that count, 0 for those beyond
 
 
-def first_guide(world: Imagined, horizon: int, to_action: Act, rest: Float[Array, " A"], state: Float[Array, " S"]) -> Guide:
+def first_guide(
+    world: Imagined, horizon: int, to_action: Act, rest: Float[Array, " A"], state: Float[Array, " S"]
+) -> Guide:
     """Nothing is known: rest, without gains."""
     gains = jnp.zeros((horizon, len(rest), len(state)), state.dtype)
-    return Guide(jnp.tile(rest, (horizon, 1)), jnp.tile(state, (horizon, 1)), gains, state, turns(world, state, to_action(rest)))
+    return Guide(
+        jnp.tile(rest, (horizon, 1)), jnp.tile(state, (horizon, 1)), gains, state, turns(world, state, to_action(rest))
+    )
 
 
 def shifted_guide(guide: Guide, steps: int) -> Guide:
@@ -160,9 +183,11 @@ def improved(
     others: Float[Array, "N H A"],
     counted: Int[Array, ""],
 ) -> tuple[Guide, Float[Array, ""]]:
-    """The best plan that iLQR finds from a state, beginning with a guide, with other sequences, and with the wish to stay here.
+    """The best plan that iLQR finds from a state, beginning with
+    a guide, with other sequences, and with the wish to stay here.
 
-    Also what it earns in the steps that count, up to an end; a step where the program is not known to hold costs more than all of it.
+    Also what it earns in the steps that count, up to an end; a step where the program is not known to hold costs more
+    than all of it.
     """
     horizon = len(guide.units)
     model = _Model(
@@ -176,7 +201,9 @@ def improved(
     )
     blank = jax.vmap(lambda units: guide._replace(units=units, gains=jnp.zeros_like(guide.gains)))(others)
     stay = guide._replace(
-        units=jnp.zeros_like(guide.units), states=jnp.broadcast_to(state, guide.states.shape), gains=jnp.zeros_like(guide.gains)
+        units=jnp.zeros_like(guide.units),
+        states=jnp.broadcast_to(state, guide.states.shape),
+        gains=jnp.zeros_like(guide.gains),
     )
     starts = jax.tree.map(lambda one, many, last: jnp.concatenate([one[None], many, last[None]]), guide, blank, stay)
     wish = jnp.arange(len(others) + 2) == len(others) + 1
@@ -185,8 +212,13 @@ def improved(
     return jax.tree.map(lambda part: part[best], found), earned[best]
 
 
-def _climb(model: _Model, rounds: int, state: Float[Array, " S"], start: Guide, wish: Bool[Array, ""]) -> tuple[Guide, Float[Array, ""]]:
-    """A guide made better by so many rounds, and what it earns. A wish is a guide that nothing was lived through for yet."""
+def _climb(
+    model: _Model, rounds: int, state: Float[Array, " S"], start: Guide, wish: Bool[Array, ""]
+) -> tuple[Guide, Float[Array, ""]]:
+    """A guide made better by so many rounds, and what it earns.
+
+    A wish is a guide that nothing was lived through for yet.
+    """
     lived, worth = _follow(model, state, start, jnp.zeros_like(start.units))
     leads = jax.vmap(lambda s, u: model.step(s, model.to_action(u)))(start.states, start.units)
     path = Path(
@@ -203,7 +235,9 @@ def _climb(model: _Model, rounds: int, state: Float[Array, " S"], start: Guide, 
         changes, gains = _answered(model, guide, path.after, worth, jnp.asarray(DAMPING, state.dtype))
         change = (changes[:, None] * jnp.asarray(SHARES, state.dtype)[:, None, None]).reshape(-1, *path.units.shape)
         each = jnp.repeat(gains, len(SHARES), axis=0)
-        tried, _ = jax.vmap(lambda gain, change: _follow(model, state, guide._replace(gains=gain), change, worth))(each, change)
+        tried, _ = jax.vmap(lambda gain, change: _follow(model, state, guide._replace(gains=gain), change, worth))(
+            each, change
+        )
         best = jnp.argmax(jnp.where(jnp.isfinite(tried.value), tried.value, -jnp.inf))
         wins = tried.value[best] > path.value
         chosen = jax.tree.map(lambda new, old: jnp.where(wins, new[best], old), tried, path)
@@ -217,7 +251,9 @@ def _climb(model: _Model, rounds: int, state: Float[Array, " S"], start: Guide, 
 def _follow(
     model: _Model, state: Float[Array, " S"], guide: Guide, change: Float[Array, "H A"], worth: Array | None = None
 ) -> tuple[Path, Array]:
-    """Live along a guide with changed actions; and what a horizon without an end is worth, by the steps before an end where nobody says."""
+    """Live along a guide with changed actions; and what a horizon without
+    an end is worth, by the steps before an end where nobody says.
+    """
     world = model.world
 
     def advance(carry: Any, step: Any) -> tuple[Any, Any]:
@@ -231,7 +267,9 @@ def _follow(
         return (after, alive & ~world.terminated(after)), (units, state, after, brought)
 
     steps = (guide.units, guide.states, guide.gains, change, model.counted)
-    _, (units, states, after, (rewards, alive, lost, near_end, near_outside)) = jax.lax.scan(advance, (state, jnp.asarray(True)), steps)
+    _, (units, states, after, (rewards, alive, lost, near_end, near_outside)) = jax.lax.scan(
+        advance, (state, jnp.asarray(True)), steps
+    )
     earned = jnp.sum(alive * rewards)
     if worth is None:
         worth = jnp.sum(model.counted) * earned / jnp.maximum(alive.sum(), 1.0)
@@ -243,7 +281,9 @@ def _follow(
 def _answered(
     model: _Model, guide: Guide, after: Float[Array, "H S"], worth: Array, damping: Float[Array, " D"]
 ) -> tuple[Float[Array, "D H A"], Float[Array, "D H A S"]]:
-    """Changes of actions, and gains, that are best in the linear picture; `after` may differ from the guide's next states."""
+    """Changes of actions, and gains, that are best in the linear
+    picture; `after` may differ from the guide's next states.
+    """
     size, width = guide.states.shape[1], guide.units.shape[1]
 
     def lead(both: Float[Array, " S+A"]) -> Float[Array, " S"]:
@@ -258,7 +298,9 @@ def _answered(
     rows = jnp.concatenate([both, after], axis=1)
     slope = jnp.nan_to_num(jax.vmap(jax.grad(cost))(rows, model.counted))
     bend = _convex(jnp.nan_to_num(jax.vmap(jax.hessian(cost))(rows, model.counted)))
-    chain = jnp.concatenate([jnp.broadcast_to(jnp.eye(size + width), (len(both), size + width, size + width)), leads], axis=1)
+    chain = jnp.concatenate(
+        [jnp.broadcast_to(jnp.eye(size + width), (len(both), size + width, size + width)), leads], axis=1
+    )
     slope, bend = jnp.einsum("hij,hi->hj", chain, slope), jnp.einsum("hij,hik,hkl->hjl", chain, bend, chain)
     # Where a guide was not lived through, its next state is not where its step leads.
     missing = jnp.pad(_gap(guide.angles, after[:-1], guide.states[1:]), ((0, 1), (0, 0)))
@@ -274,7 +316,9 @@ def _answered(
         )
         # A column that is at its bound and would go beyond stays there, and answers nothing.
         free = (jnp.abs(units - jnp.linalg.solve(quu, right)[:, 0]) < 1) | (jnp.abs(units) < 1 - 1e-3)
-        answer = -jnp.linalg.solve(jnp.where(free[:, None] & free, quu, jnp.eye(width)), jnp.where(free[:, None], right, 0.0))
+        answer = -jnp.linalg.solve(
+            jnp.where(free[:, None] & free, quu, jnp.eye(width)), jnp.where(free[:, None], right, 0.0)
+        )
         change, gains = answer[:, 0], answer[:, 1:]
         v = q[:size] + gains.T @ (qq[size:, size:] @ change + q[size:]) + qq[size:, :size].T @ change
         cross = gains.T @ qq[size:, :size]
@@ -302,7 +346,9 @@ def turns(world: Imagined, state: Float[Array, " S"], action: Float[Array, " A"]
 
 
 def _nearness(model: _Model, state: Float[Array, " S"]) -> tuple[Array, Array]:
-    """How near a state is to an end, and to where the program is not known to hold: zero at a distance, and growing evenly beyond."""
+    """How near a state is to an end, and to where the program is not
+    known to hold: zero at a distance, and growing evenly beyond.
+    """
     margins = (model.to_end(state), model.to_outside(state))
     near_end, near_outside = (SOFTNESS * jax.nn.softplus((margin + CLEAR_OF_ENDS) / SOFTNESS) for margin in margins)
     return near_end, near_outside

@@ -1,4 +1,6 @@
-"""Reaching a given state in any world: fields of a program's state, how closely each has to be met, and how often planning gets there."""
+"""Reaching a given state in any world: fields of a program's state,
+how closely each has to be met, and how often planning gets there.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ class Wanted:
 
 @dataclass(frozen=True)
 class GoalEvaluation:
-    """How many steps each planned episode took to the goal, none where it was not reached, beside resting and acting at random."""
+    """How many steps each planned episode took to the goal, none
+    where it was not reached, beside resting and acting at random.
+    """
 
     goal: tuple[Wanted, ...]
     steps: tuple[int | None, ...]
@@ -79,7 +83,8 @@ class GoalEvaluation:
 
 
 def told_goal(told: str | Path | Mapping[str, Any]) -> tuple[Wanted, ...]:
-    """A goal as people tell it: `angle=0,speed=0+-0.2`, a JSON file or a mapping with a number, or a number and a tolerance, by field.
+    """A goal as people tell it: `angle=0,speed=0+-0.2`, a JSON file
+    or a mapping with a number, or a number and a tolerance, by field.
 
     Example: `told_goal({"angle": 0.0, "speed": (0.0, 0.2)})`
     """
@@ -90,7 +95,9 @@ def told_goal(told: str | Path | Mapping[str, Any]) -> tuple[Wanted, ...]:
         try:
             content = from_json(Path(text).read_text(encoding="utf-8"))
         except OSError:
-            raise BadGoal(f"'{text}' is no file and says of no field what it should be; write for example angle=0,speed=0.") from None
+            raise BadGoal(
+                f"'{text}' is no file and says of no field what it should be; write for example angle=0,speed=0."
+            ) from None
         except ValueError:
             raise BadGoal(f"'{text}' is not JSON.") from None
         if not isinstance(content, Mapping):
@@ -103,7 +110,9 @@ def told_goal(told: str | Path | Mapping[str, Any]) -> tuple[Wanted, ...]:
         try:
             parts[name] = [float(one) for one in numbers]
         except ValueError:
-            raise BadGoal(f"'{part}' does not say what a field should be; write NAME=NUMBER or NAME=NUMBER+-TOLERANCE.") from None
+            raise BadGoal(
+                f"'{part}' does not say what a field should be; write NAME=NUMBER or NAME=NUMBER+-TOLERANCE."
+            ) from None
     return _wanted(parts, "the goal")
 
 
@@ -137,12 +146,14 @@ def evaluate_goal(
     budget: int | None = None,
     on_episode: Callable[[int, int | None], None] = lambda number, steps: None,
 ) -> GoalEvaluation:
-    """Plan from so many starts of a world to a state with these fields; without a planner, one is chosen in imagination.
+    """Plan from so many starts of a world to a state with these
+    fields; without a planner, one is chosen in imagination.
 
-    Fields are those of the program's `State` or of the world's observation. Each has to be met within what the goal says, or within a share
-    of its spread under random action; `tolerance` scales all of that.
+    Fields are those of the program's `State` or of the world's observation. Each has to be met within what the goal
+    says, or within a share of its spread under random action; `tolerance` scales all of that.
 
-    Example: `vpw.evaluate_goal("Pendulum-v1", program, {"angle": 0.0, "angle_speed": 0.0}, episodes=5).report["success"]`
+    Example: `vpw.evaluate_goal("Pendulum-v1", program, {"angle": 0.0, "angle_speed": 0.0},
+    episodes=5).report["success"]`
     """
     wanted = told_goal(goal)
     world = open_world(world)
@@ -158,11 +169,14 @@ def evaluate_goal(
     rest = to_actions(world.action_space, jnp.asarray(rest_units(world.action_space), jnp.float32))
     angles = jax.jit(lambda row: turns(imagined, imagined.read(row), rest))(rows[0])
     off = _offset(imagined, world.field_names, wanted, angles)
-    spread = np.asarray(jax.jit(lambda rows: jnp.std(jax.vmap(lambda row: off(imagined.read(row)))(rows), axis=0))(rows))
+    spread = np.asarray(
+        jax.jit(lambda rows: jnp.std(jax.vmap(lambda row: off(imagined.read(row)))(rows), axis=0))(rows)
+    )
     for one, width in zip(wanted, spread, strict=True):
         if one.tolerance is None and not width > 0:
             raise BadGoal(
-                f"'{one.name}' never moved under random action; say how closely it has to be met, as {one.name}={one.value:g}+-0.1."
+                f"'{one.name}' never moved under random action; say how closely it has to be met, as "
+                f"{one.name}={one.value:g}+-0.1."
             )
     wanted = tuple(
         replace(one, tolerance=tolerance * (CLOSE * float(width) if one.tolerance is None else one.tolerance))
@@ -204,7 +218,9 @@ def evaluate_goal(
     rng = np.random.default_rng(seed)
     zero = [taken(one, lambda *_: np.asarray(rest, dtype=float)) for one in seeds]
     random = [taken(one, lambda *_: world.action_space.sample(rng)) for one in seeds]
-    return GoalEvaluation(wanted, tuple(steps), tuple(zero), tuple(random), steps_allowed, planner, tuple(control.seconds), used)
+    return GoalEvaluation(
+        wanted, tuple(steps), tuple(zero), tuple(random), steps_allowed, planner, tuple(control.seconds), used
+    )
 
 
 @dataclass(frozen=True)
@@ -216,7 +232,8 @@ class Sought:
 
 
 def seeking(world: Imagined, radii_off: Callable[[Float[Array, " S"]], Float[Array, " N"]]) -> Sought:
-    """The program's world with a goal in place of its reward: each step costs the more the farther off it is, until the goal is met.
+    """The program's world with a goal in place of its reward: each
+    step costs the more the farther off it is, until the goal is met.
 
     Its own ends stay what they are, and cost more than any way to the goal.
     """
@@ -229,17 +246,29 @@ def seeking(world: Imagined, radii_off: Callable[[Float[Array, " S"]], Float[Arr
         return -jnp.log1p(distance) - jnp.where(world.terminated(after) & ~met(after), LOST, 0.0)
 
     return Sought(
-        replace(world, reward=reward, terminated=lambda after: world.terminated(after) | met(after), has_reward=True, has_end=True), met
+        replace(
+            world,
+            reward=reward,
+            terminated=lambda after: world.terminated(after) | met(after),
+            has_reward=True,
+            has_end=True,
+        ),
+        met,
     )
 
 
 def _offset(
     world: Imagined, observed: Sequence[str], wanted: Sequence[Wanted], angles: Bool[Array, " S"]
 ) -> Callable[[Float[Array, " S"]], Float[Array, " N"]]:
-    """A function from a state to how far each wanted field is off, the short way round where it is an angle of the state."""
+    """A function from a state to how far each wanted field is
+    off, the short way round where it is an angle of the state.
+    """
     values = jnp.asarray([one.value for one in wanted], jnp.float32)
     places = [
-        (True, world.field_names.index(one.name)) if one.name in world.field_names else (False, observed.index(one.name)) for one in wanted
+        (True, world.field_names.index(one.name))
+        if one.name in world.field_names
+        else (False, observed.index(one.name))
+        for one in wanted
     ]
     round_about = jnp.stack([angles[place] if in_state else jnp.asarray(False) for in_state, place in places])
 

@@ -20,7 +20,8 @@ class Situation(NamedTuple):
     """Where the world is, as the planner was told, and where it should be."""
 
     state: Float[np.ndarray, " S"]
-    goal: Float[np.ndarray, "*T S"]  # one for all time, or one for each step ahead; what is not a number there does not matter
+    # One for all time, or one for each step ahead; what is not a number there does not matter.
+    goal: Float[np.ndarray, "*T S"]
     engine_state: Float[np.ndarray, " E"] | None = None  # of an engine put there; an induced scorer needs none
     steps_left: int | None = None  # before time is up; none where nobody counts
 
@@ -57,14 +58,16 @@ class Plan(NamedTuple):
     non_finite: int
 
 
-Search = Callable[[Situation, Float[np.ndarray, "H A"], Any], Plan]  # the last is a key of JAX, which this module does not load
+# The last is a key of JAX, which this module does not load.
+Search = Callable[[Situation, Float[np.ndarray, "H A"], Any], Plan]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Planner(ABC):
     """How plans are searched for, as a frozen value: a subclass is its own configuration, and one more planner.
 
-    `prepare` makes it ready for one scorer: what it returns is called with a situation, a plan to begin around and a key.
+    `prepare` makes it ready for one scorer: what it returns is called with a situation, a plan to begin around and a
+    key.
     """
 
     horizon: int  # steps predicted
@@ -73,14 +76,18 @@ class Planner(ABC):
 
     def __post_init__(self):
         if not 1 <= self.replan_every <= self.horizon:
-            raise ValueError(f"replan_every must lie between 1 and the horizon of {self.horizon}, not {self.replan_every}")
+            raise ValueError(
+                f"replan_every must lie between 1 and the horizon of {self.horizon}, not {self.replan_every}"
+            )
 
     def looking(self, steps: int) -> Self:
         """The same planner, which predicts and executes so many steps at a time."""
         return replace(self, horizon=steps, replan_every=steps)
 
     def within(self, tolerance: float) -> Self:
-        """The same planner for goals whose success radius is scaled; one that does not know of success stays as it is."""
+        """The same planner for goals whose success radius is
+        scaled; one that does not know of success stays as it is.
+        """
         return self
 
     @property
@@ -90,7 +97,9 @@ class Planner(ABC):
 
     @property
     def values(self) -> str:
-        """All that decides what it finds, so that results of unequal planners never mix: every value that is not its field's default."""
+        """All that decides what it finds, so that results of unequal
+        planners never mix: every value that is not its field's default.
+        """
         own = [
             (each.name, getattr(self, each.name))
             for each in fields(self)
@@ -104,7 +113,9 @@ class Planner(ABC):
         """How many candidates it looks at for one plan."""
 
     @abstractmethod
-    def prepare(self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
+    def prepare(
+        self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator
+    ) -> Search:
         """The search, compiled once; a planner that has a library cuts it from the actions of training episodes."""
 
 
@@ -131,15 +142,21 @@ class Shooting(Planner):
     def rollouts_per_plan(self) -> int:
         return self.macros
 
-    def prepare(self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
+    def prepare(
+        self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator
+    ) -> Search:
         return shooting_search(cut_macros(training_actions, self, rng), scorer)
 
 
-def cut_macros(actions: Sequence[Float[np.ndarray, "T A"]], shooting: Shooting, rng: np.random.Generator) -> Float[np.ndarray, "K H A"]:
+def cut_macros(
+    actions: Sequence[Float[np.ndarray, "T A"]], shooting: Shooting, rng: np.random.Generator
+) -> Float[np.ndarray, "K H A"]:
     """A library of macros drawn from the action sequences of episodes, without replacement."""
     places = [(run, t) for run, taken in enumerate(actions) for t in range(len(taken) - shooting.horizon + 1)]
     if not places:
-        raise NoMacros(f"A library of macros needs training episodes of at least {shooting.horizon} steps; there are none.")
+        raise NoMacros(
+            f"A library of macros needs training episodes of at least {shooting.horizon} steps; there are none."
+        )
     chosen = np.sort(rng.choice(len(places), min(shooting.macros, len(places)), replace=False))
     return np.stack([actions[run][t : t + shooting.horizon] for run, t in (places[i] for i in chosen)])
 

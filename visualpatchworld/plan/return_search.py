@@ -29,7 +29,9 @@ from visualpatchworld.world.world import ActionSpace, World
 
 
 class Plan(NamedTuple):
-    """What a search found: actions as the world takes them, the return that is expected of them, and what the next search begins with."""
+    """What a search found: actions as the world takes them, the return
+    that is expected of them, and what the next search begins with.
+    """
 
     actions: Float[Array, "H A"]
     expected: Float[Array, ""]
@@ -37,13 +39,17 @@ class Plan(NamedTuple):
     guide: Guide | None = None  # answers to what goes otherwise than planned, where the planner has feedback
 
 
-def begun(planner: ReturnPlanner, space: ActionSpace, world: Imagined, state: Float[Array, " S"], key: PRNGKeyArray) -> Population:
+def begun(
+    planner: ReturnPlanner, space: ActionSpace, world: Imagined, state: Float[Array, " S"], key: PRNGKeyArray
+) -> Population:
     """What the first search of an episode begins with."""
     population = first_population(planner, space, key)
     if not planner.feedback:
         return population
     rest = jnp.asarray(rest_units(space), jnp.float32)
-    return population._replace(guide=first_guide(world, planner.horizon, lambda units: to_actions(space, units), rest, state))
+    return population._replace(
+        guide=first_guide(world, planner.horizon, lambda units: to_actions(space, units), rest, state)
+    )
 
 
 def action_of(plan: Plan, space: ActionSpace, at: Any, state: Float[Array, " S"]) -> Float[Array, " A"]:
@@ -51,11 +57,14 @@ def action_of(plan: Plan, space: ActionSpace, at: Any, state: Float[Array, " S"]
     return plan.actions[at] if plan.guide is None else to_actions(space, guided(plan.guide, at, state))
 
 
-def returns(world: Imagined, state: Float[Array, " S"], actions: Float[Array, "K H A"], remaining: Int[Array, ""]) -> Float[Array, " K"]:
+def returns(
+    world: Imagined, state: Float[Array, " S"], actions: Float[Array, "K H A"], remaining: Int[Array, ""]
+) -> Float[Array, " K"]:
     """What each sequence earns from a state up to an end, or for as many steps as remain.
 
-    Where a program is not known to hold, nothing that it promises counts: any plan that stays inside is better than one that does not.
-    Where no plan earns anything and all earn the same, those count for more that lead farther away: there may be something to earn there.
+    Where a program is not known to hold, nothing that it promises counts: any plan that stays inside is better than one
+    that does not. Where no plan earns anything and all earn the same, those count for more that lead farther away:
+    there may be something to earn there.
     """
 
     def advance(carry: Any, inputs: Any) -> tuple[Any, None]:
@@ -90,7 +99,9 @@ def search(
     key: PRNGKeyArray,
     reach: Int[Array, ""] | None = None,
 ) -> Plan:
-    """The best plan under a program, for JAX to trace; it reaches as far as the planner's horizon, or less far where that is said."""
+    """The best plan under a program, for JAX to trace; it reaches as
+    far as the planner's horizon, or less far where that is said.
+    """
     reach = jnp.asarray(planner.horizon) if reach is None else reach
     counted = jnp.minimum(remaining, reach + tail_of(reach))
 
@@ -121,18 +132,27 @@ Search = Callable[[Float[np.ndarray, " S"], Population, int, PRNGKeyArray], Plan
 
 def compiled_search(planner: ReturnPlanner, space: ActionSpace, world: Imagined) -> Search:
     """`search` compiled once, from numpy."""
-    run = jax.jit(lambda state, population, remaining, key: search(planner, space, world, state, population, remaining, key))
-    return lambda state, population, remaining, key: run(jnp.asarray(state, jnp.float32), population, jnp.asarray(remaining), key)
+    run = jax.jit(
+        lambda state, population, remaining, key: search(planner, space, world, state, population, remaining, key)
+    )
+    return lambda state, population, remaining, key: run(
+        jnp.asarray(state, jnp.float32), population, jnp.asarray(remaining), key
+    )
 
 
 def search_in_world(planner: ReturnPlanner, space: ActionSpace, world: World, live: Live) -> Search:
-    """The same search with the true world in place of a program: every candidate is lived through from a snapshot. Slow by its nature."""
+    """The same search with the true world in place of a program: every candidate is lived through from a snapshot.
+
+    Slow by its nature.
+    """
 
     @jax.jit
     def suggest(population: Population, key: PRNGKeyArray) -> tuple[Array, Array]:
         keys = jax.random.split(key)
         candidates = propose(planner, space, population, keys[0])
-        return candidates, to_actions(space, with_tail(planner, space, candidates, jnp.asarray(planner.horizon), keys[1]))
+        return candidates, to_actions(
+            space, with_tail(planner, space, candidates, jnp.asarray(planner.horizon), keys[1])
+        )
 
     sort = jax.jit(lambda population, candidates, earned: refit(planner, population, candidates, earned))
 
@@ -155,7 +175,9 @@ def imagined_return(
     *,
     steps: int,
 ) -> Callable[[Float[Array, " S"], Int[Array, ""], PRNGKeyArray], Float[Array, ""]]:
-    """A compiled function from a start, a horizon (at most the planner's) and a key to the return of a planned episode, all imagined."""
+    """A compiled function from a start, a horizon (at most the planner's)
+    and a key to the return of a planned episode, all imagined.
+    """
     plans = -(-steps // planner.execute)
 
     def live(plan: Plan, carry: Any, at: Int[Array, ""]) -> tuple[Any, None]:
@@ -178,11 +200,19 @@ def imagined_return(
     @jax.jit
     def run(state: Float[Array, " S"], horizon: Int[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
         first, *keys = jax.random.split(key, plans + 1)
-        life = (state, jnp.asarray(True), jnp.asarray(True), jnp.asarray(0.0, jnp.float32), jnp.asarray(0.0, jnp.float32))
+        life = (
+            state,
+            jnp.asarray(True),
+            jnp.asarray(True),
+            jnp.asarray(0.0, jnp.float32),
+            jnp.asarray(0.0, jnp.float32),
+        )
         begin = (jnp.asarray(0), life, begun(planner, space, world, state, first))
         going = jnp.stack(keys)
         # Nothing is searched for after an end.
-        last = jax.lax.while_loop(lambda carry: (carry[0] < plans) & carry[1][1], lambda carry: advance(horizon, going, carry), begin)
+        last = jax.lax.while_loop(
+            lambda carry: (carry[0] < plans) & carry[1][1], lambda carry: advance(horizon, going, carry), begin
+        )
         return last[1][4]
 
     return run

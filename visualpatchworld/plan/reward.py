@@ -44,7 +44,8 @@ FIRST_SEARCHES = 4
 NO_LIMIT = 1000  # steps of an episode in a world without a time limit
 UNLIMITED = 1 << 20
 
-Policy = Callable[[Float[np.ndarray, " O"], int], Float[np.ndarray, " A"] | None]  # observation and steps that remain -> action
+# Observation and steps that remain -> action.
+Policy = Callable[[Float[np.ndarray, " O"], int], Float[np.ndarray, " A"] | None]
 
 
 class CannotPlan(VpwError):
@@ -61,13 +62,17 @@ class ReturnEvaluation:
     planner: ReturnPlanner
     seconds_per_step: tuple[float, ...]
     env_steps: int
-    true_world_returns: tuple[float, ...] = ()  # the same planner with the world itself in place of the program, on the first starts
+    # The same planner with the world itself in place of the program, on the first starts.
+    true_world_returns: tuple[float, ...] = ()
     no_true_world: str = ""  # why there are none
 
     def __str__(self) -> str:
         told = self.report
         floors = f"random actions {told['random_return']:.4g}, zero actions {told['zero_return']:.4g}"
-        return f"return {told['return_mean']:.4g} +- {told['return_std']:.2g} (n = {told['n']}), {floors}; {told['planner']}"
+        return (
+            f"return {told['return_mean']:.4g} +- {told['return_std']:.2g} (n = {told['n']}), {floors}; "
+            f"{told['planner']}"
+        )
 
     @property
     def report(self) -> dict[str, Any]:
@@ -86,7 +91,10 @@ class ReturnEvaluation:
         if self.true_world_returns:
             count = len(self.true_world_returns)
             rows |= {"true_world_return": float(np.mean(self.true_world_returns)), "true_world_n": count}
-            rows |= {"same_starts_return": float(np.mean(self.returns[:count])), "true_world_returns": list(self.true_world_returns)}
+            rows |= {
+                "same_starts_return": float(np.mean(self.returns[:count])),
+                "true_world_returns": list(self.true_world_returns),
+            }
             if self.planner.feedback:
                 rows["true_world_planner"] = replace(self.planner, feedback=0).title
         elif self.no_true_world:
@@ -108,20 +116,23 @@ def evaluate_return(
     on_episode: Callable[[int, float], None] = lambda number, earned: None,
     on_true_episode: Callable[[int, float], None] = lambda number, earned: None,
 ) -> ReturnEvaluation:
-    """Plan so many episodes of a world with a program's reward and end; without a planner, one is chosen in imagination.
+    """Plan so many episodes of a world with a program's reward
+    and end; without a planner, one is chosen in imagination.
 
     With `seconds` no episode but the first is begun after that time. The world is anything that `open_world` takes.
 
-    Where it can be copied, up to `true_world_episodes` are planned in copies of it, too, from the same starts and with the same draws; with
-    `true_world_seconds` only as many as are likely to fit into that time, since every candidate has to be lived through. With
-    `true_world_workers` a world that was given by name is copied into so many processes.
+    Where it can be copied, up to `true_world_episodes` are planned in copies of it, too, from the same starts and with
+    the same draws; with `true_world_seconds` only as many as are likely to fit into that time, since every candidate
+    has to be lived through. With `true_world_workers` a world that was given by name is copied into so many processes.
 
     Example: `vpw.evaluate_return("CartPole-v1", program, episodes=5).report["return_mean"]`
     """
     name = world if isinstance(world, str) else None
     world = open_world(world)
     if not {"reset", "reward"} <= world.powers:
-        raise CannotPlan(f"{world.name} can not be planned in for a return: it must be one that runs and gives rewards.")
+        raise CannotPlan(
+            f"{world.name} can not be planned in for a return: it must be one that runs and gives rewards."
+        )
     imagined = program if isinstance(program, Imagined) else imagine(program)
     if not imagined.has_reward:
         raise CannotPlan("The program defines no reward(state, action, next_state), so there is nothing to plan for.")
@@ -171,8 +182,12 @@ class Controller:
         self.world, self.imagined, self.planner, self.search = world, imagined, planner, search
         self.seconds: list[float] = []
         self._track = tracker(imagined)
-        self._first = jax.jit(lambda state, key: begun(planner, world.action_space, imagined, jnp.asarray(state, jnp.float32), key))
-        self._act = jax.jit(lambda plan, at, state: action_of(plan, world.action_space, at, jnp.asarray(state, jnp.float32)))
+        self._first = jax.jit(
+            lambda state, key: begun(planner, world.action_space, imagined, jnp.asarray(state, jnp.float32), key)
+        )
+        self._act = jax.jit(
+            lambda plan, at, state: action_of(plan, world.action_space, at, jnp.asarray(state, jnp.float32))
+        )
         self._shift = jax.jit(lambda population: shifted(planner, population, planner.execute))
         self._key = jax.random.key(seed)
 
@@ -223,12 +238,21 @@ class Controller:
 
 
 def rehearse(
-    world: World, program: Program, planner: ReturnPlanner, seed: int, most: int, late: Callable[[], bool] = lambda: False
+    world: World,
+    program: Program,
+    planner: ReturnPlanner,
+    seed: int,
+    most: int,
+    late: Callable[[], bool] = lambda: False,
 ) -> Trajectory:
-    """An episode of at most so many steps, planned with a program's own reward and end: a planner goes where a program is wrong."""
+    """An episode of at most so many steps, planned with a program's
+    own reward and end: a planner goes where a program is wrong.
+    """
     imagined = imagine(program)
     planner = replace(planner, horizon=max(planner.execute, min(planner.horizon, world.time_limit or planner.horizon)))
-    return Controller(world, imagined, planner, compiled_search(planner, world.action_space, imagined), seed).episode(seed, most, late)
+    return Controller(world, imagined, planner, compiled_search(planner, world.action_space, imagined), seed).episode(
+        seed, most, late
+    )
 
 
 def lived(world: World, seed: int, policy: Policy, most: int | None = None) -> Trajectory:
@@ -247,9 +271,11 @@ def _earned(trajectory: Trajectory) -> float:
     return float(trajectory.rewards.sum())
 
 
-def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base: ReturnPlanner | None = None) -> ReturnPlanner:
-    """The planner that earns most in imagination from the world's own starts: with the shortest horizon of those that do as well, and with
-    feedback where that is worth it. Not a step of the world is taken for it.
+def choose_planner(
+    world: World, imagined: Imagined, seeds: Sequence[int], base: ReturnPlanner | None = None
+) -> ReturnPlanner:
+    """The planner that earns most in imagination from the world's own starts: with the shortest horizon of those that
+    do as well, and with feedback where that is worth it. Not a step of the world is taken for it.
     """
     limit = world.time_limit or NO_LIMIT
     horizons = [horizon for horizon in HORIZONS if horizon <= limit] or [limit]
@@ -262,7 +288,10 @@ def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base:
         if group:
             trial = replace(IN_IMAGINATION, horizon=group[-1], execute=min(IN_IMAGINATION.execute, group[-1]))
             run = imagined_return(trial, world.action_space, imagined, steps=steps)
-            earned = {h: np.array([run(start, jnp.asarray(h), jax.random.key(i)) for i, start in enumerate(starts)]) for h in group}
+            earned = {
+                h: np.array([run(start, jnp.asarray(h), jax.random.key(i)) for i, start in enumerate(starts)])
+                for h in group
+            }
             known |= {h: values for h, values in earned.items() if np.isfinite(values).all()}
     if not known:
         return replace(base, horizon=horizons[0])
@@ -280,8 +309,11 @@ def choose_planner(world: World, imagined: Imagined, seeds: Sequence[int], base:
 
     feedback = replace(WITH_FEEDBACK, horizon=min(limit, max(horizon, WITH_FEEDBACK.horizon)))
     found, without = in_earnest(feedback), float(known[horizon][:EARNEST_STARTS].mean())
-    # Fewer candidates and plans than in earnest do for horizons, but against another kind of planner only where the gain is clear.
+    # Fewer candidates and plans than in earnest do for horizons, but against another kind of planner only where the
+    # gain is clear.
     if found > without + CLEARLY * abs(without):
         return feedback
-    worth_it = found > without + WORTH_FEEDBACK * abs(without) and found > (best := in_earnest(bare)) + WORTH_FEEDBACK * abs(best)
+    worth_it = found > without + WORTH_FEEDBACK * abs(without) and found > (
+        best := in_earnest(bare)
+    ) + WORTH_FEEDBACK * abs(best)
     return feedback if worth_it else bare

@@ -1,4 +1,6 @@
-"""Searches that draw action sequences in rounds, learn where the cheap ones lie and draw anew; with a program, all in one compiled call."""
+"""Searches that draw action sequences in rounds, learn where the cheap
+ones lie and draw anew; with a program, all in one compiled call.
+"""
 
 from __future__ import annotations
 
@@ -52,11 +54,13 @@ def first_rounds(sampler: Sampler, start: Float[Array, "H A"]) -> Round:
     )
 
 
-def fine_rounds(sampler: Sampler, coarse: Round, start: Float[Array, "H A"], start_cost: Float[Array, ""] | float) -> Round:
+def fine_rounds(
+    sampler: Sampler, coarse: Round, start: Float[Array, "H A"], start_cost: Float[Array, ""] | float
+) -> Round:
     """What the rounds with actions held hand to those without: every restart goes on around its best plan.
 
-    The first one goes on around what is left of the plan before, whose actions were not held, where there is one. Every second one draws
-    twice as widely: a motion that is missing lies farther away than one that is not yet right.
+    The first one goes on around what is left of the plan before, whose actions were not held, where there is one. Every
+    second one draws twice as widely: a motion that is missing lies farther away than one that is not yet right.
     """
     best = held(sampler, coarse.best)
     first = (jnp.arange(sampler.restarts) == 0) & (start != 0).any()
@@ -97,12 +101,15 @@ def coloured(key: PRNGKeyArray, shape: tuple[int, int, int], colour: float) -> F
     scale = frequencies ** (-colour / 2)
     weights = np.where((np.arange(len(scale)) == 0) | ((count % 2 == 0) & (np.arange(len(scale)) == count // 2)), 1, 2)
     scale = scale * np.sqrt(count / (weights * scale**2).sum())
-    filtering = np.fft.irfft(np.fft.rfft(np.eye(count), axis=0) * scale[:, None], n=count, axis=0)  # as a matrix: plans are short
+    # As a matrix: plans are short.
+    filtering = np.fft.irfft(np.fft.rfft(np.eye(count), axis=0) * scale[:, None], n=count, axis=0)
     return jnp.einsum("mn,kna->kma", jnp.asarray(filtering, jnp.float32), white)
 
 
 def refit_all(sampler: Sampler, rounds: Round, actions: Float[Array, "RK N A"], costs: Float[Array, " RK"]) -> Round:
-    """What every restart learned from its candidates; a cost that is not a number is the worst there is, and counted."""
+    """What every restart learned from its candidates; a cost
+    that is not a number is the worst there is, and counted.
+    """
     finite = jnp.isfinite(costs).reshape(sampler.restarts, -1)
     costs = jnp.where(finite, costs.reshape(finite.shape), jnp.inf)
     after = jax.vmap(sampler.refit)(rounds, actions.reshape(*finite.shape, *actions.shape[1:]), costs)
@@ -112,9 +119,12 @@ def refit_all(sampler: Sampler, rounds: Round, actions: Float[Array, "RK N A"], 
 def for_whole_goal(sampler: Sampler, rounds: Round, number: Int[Array, ""] | int) -> Round:
     """What is known after so many rounds: the cost of a plan for a part of the goal says nothing.
 
-    Where to draw stays: what comes after the place where a part was met never mattered, so it is still drawn as widely as at first.
+    Where to draw stays: what comes after the place where a part was met never mattered, so it is still drawn as widely
+    as at first.
     """
-    return rounds._replace(best_cost=jnp.where(sampler.is_loose & (number <= sampler.loose_iterations), jnp.inf, rounds.best_cost))
+    return rounds._replace(
+        best_cost=jnp.where(sampler.is_loose & (number <= sampler.loose_iterations), jnp.inf, rounds.best_cost)
+    )
 
 
 def with_best(earlier: Round, actions: Float[Array, "K N A"], costs: Float[Array, " K"]) -> Round:
@@ -122,7 +132,8 @@ def with_best(earlier: Round, actions: Float[Array, "K N A"], costs: Float[Array
     cheapest = costs.argmin()
     better = costs[cheapest] < earlier.best_cost
     return earlier._replace(
-        best=jnp.where(better, actions[cheapest], earlier.best), best_cost=jnp.where(better, costs[cheapest], earlier.best_cost)
+        best=jnp.where(better, actions[cheapest], earlier.best),
+        best_cost=jnp.where(better, costs[cheapest], earlier.best_cost),
     )
 
 
@@ -130,8 +141,8 @@ def with_best(earlier: Round, actions: Float[Array, "K N A"], costs: Float[Array
 class Sampler(Planner):
     """Rounds of draws around what was cheap before; a subclass says what a round learns from its candidates.
 
-    Restarts search side by side and the best of them wins. With a warm start every second one begins around what is left of the plan
-    before, the others around zero actions, so that a plan that led astray is not followed for ever.
+    Restarts search side by side and the best of them wins. With a warm start every second one begins around what is
+    left of the plan before, the others around zero actions, so that a plan that led astray is not followed for ever.
     """
 
     samples: int  # candidates of a round, in each restart
@@ -139,14 +150,17 @@ class Sampler(Planner):
     init_std: float  # of an action in the first draw
     hold: int = 1  # steps for which an action is held
     restarts: int = 1
-    warm_std: float = 0.0  # in place of init_std, where a restart begins around the plan before: that one is to be made better; 0 for none
+    # In place of init_std, where a restart begins around the plan before: that one is to be made better; 0 for none.
+    warm_std: float = 0.0
     colour: float = 0.0  # of the noise: power falls with frequency to this exponent; 0 is white
-    enough: float = 0.0  # the search ends with a plan that costs less; a cost below 1 meets the goal where costs are in success radii
+    # The search ends with a plan that costs less; a cost below 1 meets the goal where costs are in success radii.
+    enough: float = 0.0
     heeds_budget: bool = False  # futures count only as far as steps are left
     fine_iterations: int = 0  # further rounds, in which no action is held: around the best plan of each restart
     fine_std: float = 0.2  # of an action in the first of these
     moved_at_will: tuple[int, ...] = ()  # numbers of a state that actions bring to their goal whatever the others are
-    loose_iterations: int = 0  # rounds before all others, in which every second restart leaves these numbers out of its goal
+    # Rounds before all others, in which every second restart leaves these numbers out of its goal.
+    loose_iterations: int = 0
 
     def __post_init__(self):
         super().__post_init__()
@@ -166,8 +180,9 @@ class Sampler(Planner):
         scaled = replace(self, enough=tolerance * self.enough)
         if tolerance >= 1 or self.hold == 1:
             return replace(scaled, moved_at_will=())
-        # Held actions come near a goal and seldom meet it closely: each moves the world for several steps. The oftener a plan is made, the
-        # better it is refined. What is moved at will keeps a search from leaving its place for something else that is nearly right.
+        # Held actions come near a goal and seldom meet it closely: each moves the world for several steps. The oftener
+        # a plan is made, the better it is refined. What is moved at will keeps a search from leaving its place for
+        # something else that is nearly right.
         return replace(
             scaled,
             replan_every=min(self.replan_every, self.hold),
@@ -178,7 +193,9 @@ class Sampler(Planner):
     @property
     def unheld(self) -> Self:
         """The search of the further rounds, in which no action is held."""
-        return replace(self, hold=1, iterations=self.fine_iterations, init_std=self.fine_std, fine_iterations=0, loose_iterations=0)
+        return replace(
+            self, hold=1, iterations=self.fine_iterations, init_std=self.fine_std, fine_iterations=0, loose_iterations=0
+        )
 
     @property
     def is_loose(self) -> Bool[np.ndarray, " R"]:
@@ -203,7 +220,9 @@ class Sampler(Planner):
     def refit(self, earlier: Round, actions: Float[Array, "K N A"], costs: Float[Array, " K"]) -> Round:
         """What a round has learned; costs that are not numbers have become infinite."""
 
-    def polish(self, scorer: InducedScorer, objective: Objective, plans: Float[Array, "R N A"]) -> Float[Array, "R N A"]:
+    def polish(
+        self, scorer: InducedScorer, objective: Objective, plans: Float[Array, "R N A"]
+    ) -> Float[Array, "R N A"]:
         """The best plan of each restart made better by other means; as it is, unless a subclass knows some."""
         return plans
 
@@ -214,16 +233,22 @@ class Sampler(Planner):
     @property
     def title(self) -> str:
         budget = f"{self.restarts} x " * (self.restarts > 1) + f"{self.samples} x {self.iterations}"
-        further = [f"actions held for {self.hold}"] * (self.hold > 1) + ["warm start"] * (self.warm_start and self.hold > 1)
+        further = [f"actions held for {self.hold}"] * (self.hold > 1) + ["warm start"] * (
+            self.warm_start and self.hold > 1
+        )
         further += [f"{self.loose_iterations} rounds before for a part of the goal"] * (self.loose_iterations > 0)
         further += [f"{self.fine_iterations} rounds more with none held"] * (self.fine_iterations > 0)
-        return ", ".join([f"{self.kind} {budget}", f"{self.horizon} steps ahead", f"{self.replan_every} executed", *further])
+        return ", ".join(
+            [f"{self.kind} {budget}", f"{self.horizon} steps ahead", f"{self.replan_every} executed", *further]
+        )
 
     @property
     def rollouts_per_plan(self) -> int:
         return self.samples * (self.loose_iterations + self.iterations + self.fine_iterations) * self.restarts
 
-    def prepare(self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator) -> Search:
+    def prepare(
+        self, scorer: Scorer, training_actions: Sequence[Float[np.ndarray, "T A"]], rng: np.random.Generator
+    ) -> Search:
         return sampling_search(self, scorer)
 
 
@@ -246,7 +271,9 @@ def _compiled_search(sampler: Sampler, scorer: InducedScorer) -> Search:
         def costs(actions: Float[Array, "K H A"]) -> Float[Array, " K"]:
             return scorer.costs(objective.state, objective.goal, actions, objective.steps_left)
 
-        def improved(stage: Sampler, rounds: Round, key: PRNGKeyArray, known: Float[Array, ""] | float = jnp.inf) -> Round:
+        def improved(
+            stage: Sampler, rounds: Round, key: PRNGKeyArray, known: Float[Array, ""] | float = jnp.inf
+        ) -> Round:
             count = stage.loose_iterations + stage.iterations
             keys = jax.random.split(key, count)
 
@@ -259,16 +286,24 @@ def _compiled_search(sampler: Sampler, scorer: InducedScorer) -> Search:
                 both = scorer.costs_for(objective.state, goals, held(stage, actions), objective.steps_left)
                 begun = for_whole_goal(stage, rounds, number).best_cost
                 rounds = rounds._replace(best_cost=jnp.where(number == stage.loose_iterations, begun, rounds.best_cost))
-                return refit_all(stage, rounds, actions, jnp.where(jnp.repeat(loose, stage.samples), both[:, 1], both[:, 0]))
+                return refit_all(
+                    stage, rounds, actions, jnp.where(jnp.repeat(loose, stage.samples), both[:, 1], both[:, 0])
+                )
 
             if not stage.enough:
-                return jax.lax.scan(lambda rounds, number: (advance(rounds, number), None), rounds, jnp.arange(count))[0]
+                return jax.lax.scan(lambda rounds, number: (advance(rounds, number), None), rounds, jnp.arange(count))[
+                    0
+                ]
 
             def more(carry: tuple[Int[Array, ""], Round]) -> Bool[Array, ""]:
                 number, rounds = carry
-                return (number < count) & (jnp.minimum(for_whole_goal(stage, rounds, number).best_cost.min(), known) >= stage.enough)
+                return (number < count) & (
+                    jnp.minimum(for_whole_goal(stage, rounds, number).best_cost.min(), known) >= stage.enough
+                )
 
-            number, rounds = jax.lax.while_loop(more, lambda carry: (carry[0] + 1, advance(carry[1], carry[0])), (jnp.asarray(0), rounds))
+            number, rounds = jax.lax.while_loop(
+                more, lambda carry: (carry[0] + 1, advance(carry[1], carry[0])), (jnp.asarray(0), rounds)
+            )
             return for_whole_goal(stage, rounds, number)
 
         if sampler.fine_iterations:
@@ -283,7 +318,8 @@ def _compiled_search(sampler: Sampler, scorer: InducedScorer) -> Search:
             after = costs(held(stage, polished))
             better = after < rounds.best_cost  # never so where the cost is not a number
             rounds = rounds._replace(
-                best=jnp.where(better[:, None, None], polished, rounds.best), best_cost=jnp.where(better, after, rounds.best_cost)
+                best=jnp.where(better[:, None, None], polished, rounds.best),
+                best_cost=jnp.where(better, after, rounds.best_cost),
             )
         best = rounds.best_cost.argmin()
         return held(stage, rounds.best[best]), rounds.best_cost[best], rounds.non_finite.sum()
@@ -317,7 +353,9 @@ def _stepwise_search(sampler: Sampler, scorer: Scorer) -> Search:
         for number, stage in enumerate(stages):
             if number:
                 rounds, key = fine_rounds(sampler, rounds, begin, start_cost), jax.random.fold_in(key, number)
-            for turn, round_key in enumerate(jax.random.split(key, stage.sampler.loose_iterations + stage.sampler.iterations)):
+            for turn, round_key in enumerate(
+                jax.random.split(key, stage.sampler.loose_iterations + stage.sampler.iterations)
+            ):
                 whole = for_whole_goal(stage.sampler, rounds, turn)
                 if min(float(whole.best_cost.min()), start_cost) < sampler.enough:
                     rounds = whole
@@ -334,7 +372,9 @@ def _stepwise_search(sampler: Sampler, scorer: Scorer) -> Search:
     return run
 
 
-def _scores(sampler: Sampler, scorer: Scorer, situation: Situation, actions: Float[np.ndarray, "RK H A"], number: int) -> Scores:
+def _scores(
+    sampler: Sampler, scorer: Scorer, situation: Situation, actions: Float[np.ndarray, "RK H A"], number: int
+) -> Scores:
     """What the candidates of a round cost, those of each restart for its own goal."""
     loose = np.repeat(sampler.is_loose & (number < sampler.loose_iterations), sampler.samples)
     if not loose.any():
@@ -351,4 +391,6 @@ class _Stage:
 
     def __init__(self, sampler: Sampler):
         self.sampler = sampler
-        self.first, self.draw, self.refit = (jax.jit(partial(function, sampler)) for function in (first_rounds, draw_all, refit_all))
+        self.first, self.draw, self.refit = (
+            jax.jit(partial(function, sampler)) for function in (first_rounds, draw_all, refit_all)
+        )

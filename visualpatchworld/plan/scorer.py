@@ -51,8 +51,12 @@ class InducedScorer(Scorer):
 
     @cached_property
     def _batch_for(self) -> Any:
-        def costs(states: Float[Array, "H S"], goals: Float[Array, "G *H S"], steps_left: Int[Array, ""] | None) -> Float[Array, " G"]:
-            return jnp.stack([cost_of(self.cost, states, jnp.broadcast_to(goal, states.shape), steps_left) for goal in goals])
+        def costs(
+            states: Float[Array, "H S"], goals: Float[Array, "G *H S"], steps_left: Int[Array, ""] | None
+        ) -> Float[Array, " G"]:
+            return jnp.stack(
+                [cost_of(self.cost, states, jnp.broadcast_to(goal, states.shape), steps_left) for goal in goals]
+            )
 
         return batch_costs(self.program, costs)
 
@@ -65,7 +69,9 @@ class InducedScorer(Scorer):
         return jax.jit(self.costs)
 
     def score(self, situation: Situation, actions: Float[np.ndarray, "K H A"]) -> Scores:
-        state, goal = (jnp.asarray(row, jnp.float32) for row in (situation.state, situation.goal_ahead(actions.shape[1])))
+        state, goal = (
+            jnp.asarray(row, jnp.float32) for row in (situation.state, situation.goal_ahead(actions.shape[1]))
+        )
         return _ranked(np.asarray(self._compiled(state, goal, jnp.asarray(actions), situation.steps_left)), 0)
 
 
@@ -115,8 +121,8 @@ class HybridScorer(Scorer):
 class SparingScorer(Scorer):
     """The program for all candidates, and the engine only for promising ones of which the program itself is unsure.
 
-    A program prints the standard errors of its constants. Where a future costs something else once they are off by that much, the program
-    is near an event that its own errors decide: a touch, a grip, a wall.
+    A program prints the standard errors of its constants. Where a future costs something else once they are off by that
+    much, the program is near an event that its own errors decide: a touch, a grip, a wall.
     """
 
     cheap: InducedScorer
@@ -148,11 +154,15 @@ def off_by_errors(program: Program) -> Program:
     """The program with every constant off by the standard error that stands beside it."""
     printed = re.findall(r"^([A-Z][A-Z0-9_]*) = \S+  #.*?\+- ([0-9.e+-]+)", program.text, re.MULTILINE)
     values = program.constants
-    return program.edited({name: values[name] + float(error) for name, error in printed if isinstance(values[name], float)})
+    return program.edited(
+        {name: values[name] + float(error) for name, error in printed if isinstance(values[name], float)}
+    )
 
 
 def cost_of(cost: Cost, states: Any, goal: Any, steps_left: Any = None) -> Any:
-    """What futures (*B H S) cost: only as far as steps are left, and where a goal has no number the future's own counts as right."""
+    """What futures (*B H S) cost: only as far as steps are left, and
+    where a goal has no number the future's own counts as right.
+    """
     xp = np if isinstance(states, np.ndarray) else jnp
     horizon = states.shape[-2]
     if steps_left is not None:

@@ -1,7 +1,7 @@
 """Programs inside stable-worldmodel: as the cost model of its solvers, and as a policy for its `World.evaluate`.
 
-Nothing of that package is imported, nor PyTorch: it asks for objects with certain methods, and an answer takes the kind of tensor that
-the question came with. Infos are arrays (n, 1, ...) of which only the last moment is read.
+Nothing of that package is imported, nor PyTorch: it asks for objects with certain methods, and an answer takes the kind
+of tensor that the question came with. Infos are arrays (n, 1, ...) of which only the last moment is read.
 """
 
 from __future__ import annotations
@@ -28,23 +28,32 @@ class ProgramCost:
 
     It has no `get_action`, since solvers would take it for a policy and ask it for the first plan.
 
-    Example: `solver = make_solver(swm.solver.ICEMSolver, ProgramCost(program, domain.cost, action_dim=2), num_samples=300)`
+    Example: `solver = make_solver(swm.solver.ICEMSolver, ProgramCost(program, domain.cost, action_dim=2),
+    num_samples=300)`
     """
 
-    def __init__(self, program: Program, cost: Cost, *, action_dim: int, state: str = "state", goal: str = "goal_state"):
+    def __init__(
+        self, program: Program, cost: Cost, *, action_dim: int, state: str = "state", goal: str = "goal_state"
+    ):
         self.scorer = InducedScorer(program, cost)
         self.action_dim = action_dim
         self.keys = (state, goal)
 
     def get_cost(self, info_dict: Mapping[str, Any], action_candidates: Any) -> Any:
-        """Costs (B, K) of candidates (B, K, H, actions that follow each other side by side); infos are (B, K, 1, ...)."""
+        """Costs (B, K) of candidates (B, K, H, actions that follow
+        each other side by side); infos are (B, K, 1, ...).
+        """
         candidates = _array(action_candidates)
         if candidates.ndim != 4 or candidates.shape[3] % self.action_dim:
             raise VpwError(f"Candidates are (B, K, H, {self.action_dim} or a multiple), not {candidates.shape}.")
-        starts, goals = (_array(_entry(info_dict, key))[:, 0].reshape(len(candidates), -1, size) for key, size in self._sizes(info_dict))
+        starts, goals = (
+            _array(_entry(info_dict, key))[:, 0].reshape(len(candidates), -1, size)
+            for key, size in self._sizes(info_dict)
+        )
         flat = candidates.reshape(*candidates.shape[:2], -1, self.action_dim)
         costs = [
-            self.scorer.score(Situation(start[-1], goal[-1]), rows).costs for start, goal, rows in zip(starts, goals, flat, strict=True)
+            self.scorer.score(Situation(start[-1], goal[-1]), rows).costs
+            for start, goal, rows in zip(starts, goals, flat, strict=True)
         ]
         return action_candidates.new_tensor(np.stack(costs).tolist())
 
@@ -55,7 +64,8 @@ class ProgramCost:
 
 
 class ProgramPolicy:
-    """Plans with a program, one plan after the other for each environment, and executes them: a policy for `World.set_policy`.
+    """Plans with a program, one plan after the other for each
+    environment, and executes them: a policy for `World.set_policy`.
 
     Example: `world.set_policy(ProgramPolicy(program, domain.cost, domain.planner, action_dim=2)); world.evaluate(...)`
     """
@@ -97,7 +107,9 @@ class ProgramPolicy:
 
     def get_action(self, info_dict: Mapping[str, Any], **_: Any) -> Float[np.ndarray, "N A"]:
         """The next action of every environment; those that are finished rest."""
-        states, goals = (_array(_entry(info_dict, key)).reshape(len(self._todo), -1, size) for key, size in self._sizes(info_dict))
+        states, goals = (
+            _array(_entry(info_dict, key)).reshape(len(self._todo), -1, size) for key, size in self._sizes(info_dict)
+        )
         finished = _flags(info_dict, "terminated", len(self._todo))
         for i in np.flatnonzero(_flags(info_dict, "_needs_flush", len(self._todo))):
             self._todo[i].clear()
@@ -121,7 +133,8 @@ class ProgramPolicy:
 
 
 def make_solver(solver: Callable[..., Any], cost: ProgramCost, **settings: Any) -> Any:
-    """A solver of stable-worldmodel around a cost, whose argument is called `model` up to version 0.1.1 and `cost` later.
+    """A solver of stable-worldmodel around a cost, whose argument
+    is called `model` up to version 0.1.1 and `cost` later.
 
     Example: `make_solver(swm.solver.CEMSolver, cost, num_samples=300, n_steps=30, topk=30)`
     """

@@ -1,4 +1,6 @@
-"""Constants of a program as numbers that can be turned within bounds, and edits that keep everything else of its text."""
+"""Constants of a program as numbers that can be turned within
+bounds, and edits that keep everything else of its text.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,18 @@ from visualpatchworld.errors import UnknownName
 from visualpatchworld.program.program import BadProgram, Program
 
 LINE = re.compile(r"^(?P<name>[A-Za-z_]\w*) = (?P<value>[^#\n]*?)\s*(?:#\s*(?P<said>.*))?$")
-SMALL = 1e-6  # of what constants of the same unit usually are: such a value is zero to within rounding, and says nothing about bounds
+# Of what constants of the same unit usually are: such a value is zero to within rounding, and says nothing about
+# bounds.
+SMALL = 1e-6
 STANDARD_ERRORS = 4.0  # that a dial reaches at least
 MOST_WHOLE = 4  # times its value that a whole number may become
 
 
 @dataclass(frozen=True)
 class Dial:
-    """One constant: its name, value and bounds, and the unit, standard error and meaning that stand beside it in the text."""
+    """One constant: its name, value and bounds, and the unit,
+    standard error and meaning that stand beside it in the text.
+    """
 
     name: str
     line: int  # of the text, from 1
@@ -36,7 +42,9 @@ class Dial:
     whole: bool  # a whole number, such as a count of sub-steps
 
     def turned(self, value: float) -> float | None:
-        """The value as this dial takes it: within its bounds, whole where it counts something; None for what is no number."""
+        """The value as this dial takes it: within its bounds, whole
+        where it counts something; None for what is no number.
+        """
         if not math.isfinite(value):
             return None
         within = min(max(float(value), self.low), self.high)
@@ -59,7 +67,10 @@ def dials_of(program: Program) -> tuple[Dial, ...]:
         found = LINE.match(text)
         if found and found["name"] in numbers:
             said[found["name"]] = (line, *_comment(found["said"] or ""))
-    usual = {unit: [abs(numbers[name]) for name, row in said.items() if row[1] == unit] for unit in {row[1] for row in said.values()}}
+    usual = {
+        unit: [abs(numbers[name]) for name, row in said.items() if row[1] == unit]
+        for unit in {row[1] for row in said.values()}
+    }
     dials = []
     for name, (line, unit, stderr, meaning) in said.items():
         value = numbers[name]
@@ -82,7 +93,9 @@ def _comment(said: str) -> tuple[str, float | None, str]:
 
 
 def _bounds(value: float, stderr: float | None, usual: float) -> tuple[float, float]:
-    """From zero to twice the value, or as far as the data leave open; around zero as far as such constants usually are."""
+    """From zero to twice the value, or as far as the data leave
+    open; around zero as far as such constants usually are.
+    """
     if isinstance(value, int):
         return (1.0, float(max(MOST_WHOLE * value, 2))) if value > 0 else (float(min(MOST_WHOLE * value, -1)), 1.0)
     open_by = STANDARD_ERRORS * (stderr if stderr is not None and math.isfinite(stderr) else 0.0)
@@ -112,7 +125,9 @@ def parse_changes(changes: Sequence[str], program: Program) -> dict[str, Any]:
         try:
             value = ast.literal_eval(text)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            raise BadProgram(f"'{name}' takes a number, or numbers in brackets as in the program, not '{text}'.") from None
+            raise BadProgram(
+                f"'{name}' takes a number, or numbers in brackets as in the program, not '{text}'."
+            ) from None
         asked[name] = checked(name, value, program.constants[name])
     return asked
 
@@ -142,11 +157,15 @@ def checked(name: str, value: Any, now: Any) -> Any:
 
 
 def edit(program: Program, changes: Mapping[str, Any]) -> Program:
-    """The program with other constants: measured errors of those are taken out, the header tells what was changed, and it still runs."""
+    """The program with other constants: measured errors of those are
+    taken out, the header tells what was changed, and it still runs.
+    """
     counted = _loop_constants(program)
     for name, value in changes.items():
         if name in counted and not 1 <= value <= MOST_TURNS:
-            raise BadProgram(f"'{name}' is how often a loop turns; it takes a whole number from 1 to {MOST_TURNS}, not {value}.")
+            raise BadProgram(
+                f"'{name}' is how often a loop turns; it takes a whole number from 1 to {MOST_TURNS}, not {value}."
+            )
     lines = program.edited(changes).text.splitlines(keepends=True)
     lines = [re.sub(r"  \+- \S+", "", line, count=1) if line.split(" = ")[0] in changes else line for line in lines]
     told = "; ".join(f"{name} was {_short(program.constants[name])}" for name in changes)
@@ -157,8 +176,16 @@ def edit(program: Program, changes: Mapping[str, Any]) -> Program:
 
 def _loop_constants(program: Program) -> set[str]:
     """Constants that a loop counts to."""
-    calls = [node.iter for node in ast.walk(program.module) if isinstance(node, ast.For) and isinstance(node.iter, ast.Call)]
-    return {part.id for call in calls if getattr(call.func, "id", "") == "range" for part in call.args if isinstance(part, ast.Name)}
+    calls = [
+        node.iter for node in ast.walk(program.module) if isinstance(node, ast.For) and isinstance(node.iter, ast.Call)
+    ]
+    return {
+        part.id
+        for call in calls
+        if getattr(call.func, "id", "") == "range"
+        for part in call.args
+        if isinstance(part, ast.Name)
+    }
 
 
 def _with_note(text: str, note: str) -> str:

@@ -44,8 +44,11 @@ class Imagined:
         return jax.lax.scan(advance, state, actions)[1]
 
 
-def imagine(program: Program, backend: Backend = "jax", dtype: Any = None, constants: Mapping[str, Any] | None = None) -> Imagined:
-    """The program's functions, with these constants (numbers or traced values) in place of its own where they are given.
+def imagine(
+    program: Program, backend: Backend = "jax", dtype: Any = None, constants: Mapping[str, Any] | None = None
+) -> Imagined:
+    """The program's functions, with these constants (numbers
+    or traced values) in place of its own where they are given.
 
     A program without a reward earns nothing, and one without an end never ends.
     """
@@ -102,7 +105,9 @@ class ProgramEnv(gym.Env[np.ndarray, Any]):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
-    def __init__(self, program: Program, *, starts: Starts, action_space: ActionSpace | gym.Space, time_limit: int | None = None):
+    def __init__(
+        self, program: Program, *, starts: Starts, action_space: ActionSpace | gym.Space, time_limit: int | None = None
+    ):
         self.program = program
         self.world: Imagined = imagine(program, "numpy")
         self.starts = starts if callable(starts) else _rows(starts)
@@ -112,11 +117,15 @@ class ProgramEnv(gym.Env[np.ndarray, Any]):
         self._elapsed = 0
         self.observation_space = gym.spaces.Box(-np.inf, np.inf, np.shape(self.world.observe(self._state)), np.float64)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin at one of the starts, or at `options["observation"]`."""
         super().reset(seed=seed)
         chosen = (options or {}).get("observation")
-        self._state = self.world.read(self._draw(self.np_random) if chosen is None else np.asarray(chosen, dtype=np.float64))
+        self._state = self.world.read(
+            self._draw(self.np_random) if chosen is None else np.asarray(chosen, dtype=np.float64)
+        )
         self._elapsed = 0
         return self.world.observe(self._state), {}
 
@@ -136,12 +145,15 @@ class ProgramEnv(gym.Env[np.ndarray, Any]):
         return np.asarray(starts(rng) if callable(starts) else starts[rng.integers(len(starts))], dtype=np.float64)
 
 
-def as_env(program: Program, *, starts: Starts, action_space: ActionSpace | gym.Space, time_limit: int | None = None) -> ProgramEnv:
+def as_env(
+    program: Program, *, starts: Starts, action_space: ActionSpace | gym.Space, time_limit: int | None = None
+) -> ProgramEnv:
     """The world that a program describes, as a Gymnasium environment.
 
     `starts` are observations to begin at: rows, of which one is drawn, or a function of a random generator.
 
-    Example: `env = vpw.as_env(program, starts=[[1.0, 0.0, 0.0]], action_space=gym.spaces.Box(-2, 2, (1,)), time_limit=200)`
+    Example: `env = vpw.as_env(program, starts=[[1.0, 0.0, 0.0]], action_space=gym.spaces.Box(-2, 2, (1,)),
+    time_limit=200)`
     """
     return ProgramEnv(program, starts=starts, action_space=action_space, time_limit=time_limit)
 
@@ -155,7 +167,10 @@ class Copies(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a step of N copies brought. A copy whose episode is over has begun anew: `observations` are of its new start."""
+    """What a step of N copies brought.
+
+    A copy whose episode is over has begun anew: `observations` are of its new start.
+    """
 
     observations: Float[Array, "N O"]
     rewards: Float[Array, " N"]
@@ -166,17 +181,22 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class VectorEnv:
-    """N copies of a program's world; `reset` and `step` are pure and compiled, so that they can stand inside larger compiled functions."""
+    """N copies of a program's world; `reset` and `step` are pure and
+    compiled, so that they can stand inside larger compiled functions.
+    """
 
     num_envs: int
     reset: Callable[[PRNGKeyArray], tuple[Copies, Float[Array, "N O"]]]
     step: Callable[[Copies, Float[Array, "N A"]], tuple[Copies, Step]]
 
 
-def as_vector_env(program: Program, *, num_envs: int, starts: Float[np.ndarray, "N O"], time_limit: int | None = None) -> VectorEnv:
+def as_vector_env(
+    program: Program, *, num_envs: int, starts: Float[np.ndarray, "N O"], time_limit: int | None = None
+) -> VectorEnv:
     """Thousands of copies of a program's world in one compiled step, each begun anew by itself when it is over.
 
-    Example: `env = vpw.as_vector_env(program, num_envs=4096, starts=starts); copies, seen = env.reset(jax.random.key(0))`
+    Example: `env = vpw.as_vector_env(program, num_envs=4096, starts=starts); copies, seen =
+    env.reset(jax.random.key(0))`
     """
     world = imagine(program, "jax")
     rows = jnp.asarray(_rows(starts), jnp.float32)
@@ -229,11 +249,13 @@ def shown(world: Imagined, observation: Float[Array, " O"]) -> Bool[Array, " S"]
     return (jax.jacfwd(world.read)(observation) != 0).any(axis=1)
 
 
-def followed(world: Imagined, state: Float[Array, " S"], action: Float[Array, " A"], observation: Float[Array, " O"]) -> Float[Array, " S"]:
+def followed(
+    world: Imagined, state: Float[Array, " S"], action: Float[Array, " A"], observation: Float[Array, " O"]
+) -> Float[Array, " S"]:
     """The state after an action that led to this observation, for JAX to trace.
 
-    Fields that no observation shows (a velocity, say) are chosen so that the last step leads to what is seen now, as far as they have a
-    say in it, and then moved by the program.
+    Fields that no observation shows (a velocity, say) are chosen so that the last step leads to what is seen now, as
+    far as they have a say in it, and then moved by the program.
     """
     seen, visible = world.read(observation), shown(world, observation)
 
@@ -249,7 +271,9 @@ def followed(world: Imagined, state: Float[Array, " S"], action: Float[Array, " 
 
 
 class Tracker(NamedTuple):
-    """`first` reads a state off the first observation; `next` follows it from a state and an action to the next observation."""
+    """`first` reads a state off the first observation; `next`
+    follows it from a state and an action to the next observation.
+    """
 
     first: Callable[[Any], Float[np.ndarray, " S"]]
     next: Callable[[Any, Any, Any], Float[np.ndarray, " S"]]

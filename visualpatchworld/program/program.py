@@ -1,4 +1,6 @@
-"""A program: its text is the thing itself; it can be read, edited, checked, bound to other constants, and run under numpy or JAX."""
+"""A program: its text is the thing itself; it can be read, edited,
+checked, bound to other constants, and run under numpy or JAX.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ _ARRAY_IMPORTS = ("numpy", "jax.numpy")
 MOST_BYTES = 2**20  # of a program that someone could read
 LONGEST_STEP_S = 5  # of one step when a program is checked
 NO_TRACE = (
-    "a plain `if`, `float()`, `int()` or a function of `math` looks at a value of the state, but planning runs the program on many states "
+    "a plain `if`, `float()`, `int()` or a function of `math` looks at a value of the state, but "
+    "planning runs the program on many states "
     "at once; write `np.where` and the functions of `np`"
 )
 _IMPORTS = (*_ARRAY_IMPORTS, "math", "typing", "__future__")
@@ -50,8 +53,8 @@ class Dynamics(NamedTuple):
 class WorldModel(NamedTuple):
     """All that a program may define, made runnable; what it does not define is None.
 
-    `observe` and `read` are there where the world's observation is not its state: `observe(state)` gives the observation as a tuple,
-    `read(observation)` a state that gives it (what no observation shows is at rest).
+    `observe` and `read` are there where the world's observation is not its state: `observe(state)` gives the
+    observation as a tuple, `read(observation)` a state that gives it (what no observation shows is at rest).
     """
 
     State: type[Any]
@@ -112,19 +115,25 @@ class Program:
         lines = self.text.splitlines(keepends=True)
         for name, value in constants.items():
             if name not in self.constants:
-                raise BadProgram(f"{self.where()}: there is no constant '{name}'; there are {', '.join(self.constants)}.")
+                raise BadProgram(
+                    f"{self.where()}: there is no constant '{name}'; there are {', '.join(self.constants)}."
+                )
             lines = [re.sub(rf"^{name} = [^#\n]*?(?=\s*(#|$))", f"{name} = {value!r}", line) for line in lines]
         return Program("".join(lines))
 
     def bind(self, backend: Backend, constants: Mapping[str, Any] | None = None) -> Dynamics:
-        """The program's `State` and `step`, with the text's constants or, where given, these instead (numbers or traced values)."""
+        """The program's `State` and `step`, with the text's constants
+        or, where given, these instead (numbers or traced values).
+        """
         namespace = self._run(backend, constants)
         return Dynamics(namespace["State"], namespace["step"])
 
     def bind_world(self, backend: Backend, constants: Mapping[str, Any] | None = None) -> WorldModel:
         """Everything that the program defines of its world, bound as `bind` does."""
         namespace = self._run(backend, constants)
-        return WorldModel(namespace["State"], namespace["step"], *(namespace.get(name) for name in WorldModel._fields[2:]))
+        return WorldModel(
+            namespace["State"], namespace["step"], *(namespace.get(name) for name in WorldModel._fields[2:])
+        )
 
     def _run(self, backend: Backend, constants: Mapping[str, Any] | None) -> dict[str, Any]:
         # What a program prints must not get into what is printed of it.
@@ -147,7 +156,9 @@ class Program:
     def check(self, state_space: StateSpace, action_dim: int) -> Program:
         """This program, if it keeps the contract; otherwise `BadProgram` says what is wrong and where."""
         _check_imports(self)
-        line_of = {node.name: node.lineno for node in self.module.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+        line_of = {
+            node.name: node.lineno for node in self.module.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        }
         for name in ("State", "step"):
             if name not in line_of:
                 raise BadProgram(f"{self.where()}: the program defines no '{name}'.")
@@ -173,12 +184,15 @@ class Program:
         for field, value in zip(dynamics.State._fields, after, strict=True):
             if numpy.shape(value) != ():
                 raise BadProgram(
-                    f"{self.where(line_of['step'])}: step returns '{field}' with the shape {numpy.shape(value)}, not a number."
+                    f"{self.where(line_of['step'])}: step returns '{field}' with the shape "
+                    f"{numpy.shape(value)}, not a number."
                 )
         return self
 
     def check_tracing(self, state_space: StateSpace, action_dim: int) -> Program:
-        """This program, if JAX can compile it for many states at once; otherwise `BadProgram` says which line is in the way."""
+        """This program, if JAX can compile it for many states at
+        once; otherwise `BadProgram` says which line is in the way.
+        """
         try:
             with _limited():
                 dynamics = self.bind("jax")
@@ -195,7 +209,9 @@ class Program:
             raise BadProgram(f"{self.where(_line(error))}: {said}.") from None
         odd = next((shape.shape for shape in fields if shape.shape), None)
         if odd is not None:
-            raise BadProgram(f"{self.where()}: step returns a field with the shape {odd}, not a number, when JAX compiles it.")
+            raise BadProgram(
+                f"{self.where()}: step returns a field with the shape {odd}, not a number, when JAX compiles it."
+            )
         return self
 
 
@@ -224,7 +240,9 @@ def _check_imports(program: Program) -> None:
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
         for name in names:
             if name not in _IMPORTS:
-                raise BadProgram(f"{program.where(node.lineno)}: a program may import {', '.join(_IMPORTS[:-1])}, not '{name}'.")
+                raise BadProgram(
+                    f"{program.where(node.lineno)}: a program may import {', '.join(_IMPORTS[:-1])}, not '{name}'."
+                )
 
 
 class _TooSlow(BaseException):
@@ -233,7 +251,9 @@ class _TooSlow(BaseException):
 
 @contextmanager
 def _limited() -> Iterator[None]:
-    """Give up on what calculates without end; counted is the time of the processor, which a busy machine does not stretch."""
+    """Give up on what calculates without end; counted is the time
+    of the processor, which a busy machine does not stretch.
+    """
 
     def stop(*_: object) -> NoReturn:
         raise _TooSlow(f"one step takes longer than {LONGEST_STEP_S} s")
@@ -292,13 +312,16 @@ def roll(count: Any, body: Callable[[Any], Any], carry: Any) -> Any:
     def cast(tree: Any) -> Any:
         return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), tree)
 
-    # A GPU spends such a loop on launching small kernels: fewer, larger turns halve the time, for twice the time to compile.
+    # A GPU spends such a loop on launching small kernels: fewer, larger turns halve the time, for twice the time to
+    # compile.
     unroll = GPU_UNROLL if isinstance(count, int) and jax.default_backend() == "gpu" else 1
     return jax.lax.fori_loop(0, count, lambda _, value: cast(body(value)), cast(carry), unroll=unroll)
 
 
 def rolled(module: ast.Module) -> ast.Module:
-    """The module with each loop over `range(NAME)` replaced by a call of `roll`; its meaning stays what Python says it is."""
+    """The module with each loop over `range(NAME)` replaced by a
+    call of `roll`; its meaning stays what Python says it is.
+    """
     return ast.fix_missing_locations(_Roller().visit(module))
 
 
@@ -319,8 +342,16 @@ def _is_counted_loop(node: ast.stmt) -> bool:
         return False
     call = node.iter
     counted = isinstance(call.func, ast.Name) and call.func.id == "range" and len(call.args) == 1
-    index_used = any(isinstance(part, ast.Name) and part.id == node.target.id for line in node.body for part in ast.walk(line))
-    return counted and isinstance(call.args[0], ast.Name) and call.args[0].id.isupper() and not index_used and not node.orelse
+    index_used = any(
+        isinstance(part, ast.Name) and part.id == node.target.id for line in node.body for part in ast.walk(line)
+    )
+    return (
+        counted
+        and isinstance(call.args[0], ast.Name)
+        and call.args[0].id.isupper()
+        and not index_used
+        and not node.orelse
+    )
 
 
 def _assigned(node: ast.AST) -> set[str]:
@@ -332,7 +363,9 @@ def _rolled_loop(node: ast.stmt, known: set[str]) -> list[ast.stmt]:
     # What the body assigns and was there before carries over from one turn to the next; the rest is local to a turn.
     carried = sorted({name for line in node.body for name in _assigned(line)} & known)
     names = ", ".join(carried) + ","
-    template = f"def _turn(_carry):\n    {names} = _carry\n    return ({names})\n{names} = {ROLL}(None, _turn, ({names}))"
+    template = (
+        f"def _turn(_carry):\n    {names} = _carry\n    return ({names})\n{names} = {ROLL}(None, _turn, ({names}))"
+    )
     turn, call = ast.parse(template).body
     assert isinstance(turn, ast.FunctionDef) and isinstance(call, ast.Assign) and isinstance(call.value, ast.Call)
     turn.body[1:1] = node.body

@@ -22,12 +22,18 @@ def rollout(dynamics: Dynamics, state: Float[Array, " S"], actions: Float[Array,
 
 
 def teacher_forced_rollout(
-    dynamics: Dynamics, state: Float[Array, " S"], actions: Float[Array, "H A"], seen: Float[Array, "H S"], resync: Bool[Array, " H"]
+    dynamics: Dynamics,
+    state: Float[Array, " S"],
+    actions: Float[Array, "H A"],
+    seen: Float[Array, "H S"],
+    resync: Bool[Array, " H"],
 ) -> Float[Array, "H S"]:
-    """The state predicted after each action; where `resync` is set, the rollout goes on from the state seen then, not the predicted one.
+    """The state predicted after each action; where `resync` is set, the
+    rollout goes on from the state seen then, not the predicted one.
 
-    Looking every h steps turns one long rollout into many of horizon h. A state tuple may have fields that nobody observes (a speed,
-    say): they begin at rest and are never looked up, so they settle to what the program makes of the states seen.
+    Looking every h steps turns one long rollout into many of horizon h. A state tuple may have fields that nobody
+    observes (a speed, say): they begin at rest and are never looked up, so they settle to what the program makes of the
+    states seen.
     """
     num_seen, dtype = len(state), state.dtype
 
@@ -43,15 +49,17 @@ def teacher_forced_rollout(
     return jax.lax.scan(advance, cast(dynamics.State(*state)), (actions, seen, resync))[1]
 
 
-# A contact law is many small operations whose results are each used several times. XLA repeats them for every use unless kernels may
-# have several outputs, which halves the time of a rollout. A loop that counts as small becomes one function instead of a call for each
-# kernel of each turn; with so many candidates at a time, what it computes on the way stays in the nearest cache.
+# A contact law is many small operations whose results are each used several times. XLA repeats them for every use
+# unless kernels may have several outputs, which halves the time of a rollout. A loop that counts as small becomes one
+# function instead of a call for each kernel of each turn; with so many candidates at a time, what it computes on the
+# way stays in the nearest cache.
 _XLA_FLAGS = (
     "--xla_backend_extra_options=xla_cpu_use_multi_output_fusion,xla_cpu_small_while_loop_byte_threshold=1000000000"
     " --xla_cpu_prefer_vector_width=512"
 )
 CANDIDATES_AT_A_TIME = 64
-_in_blocks = False  # whether XLA was told so before its first use: otherwise each block would cost all the calls of its kernels
+# Whether XLA was told so before its first use: otherwise each block would cost all the calls of its kernels.
+_in_blocks = False
 
 BatchRollout = Callable[[Float[Array, " S"], Float[Array, "K H A"]], Float[Array, "K H S"]]
 BatchCosts = Callable[..., Float[Array, " K"]]
@@ -60,9 +68,11 @@ BatchCosts = Callable[..., Float[Array, " K"]]
 def compile_rollouts(program: Program) -> BatchRollout:
     """A function from one state and K action sequences to the states after each action, in single precision.
 
-    On a CPU, JAX runs such code mostly on one core; `spread_over_cores` before the first use of JAX gives it a device per core.
+    On a CPU, JAX runs such code mostly on one core; `spread_over_cores` before the first use of JAX gives it a device
+    per core.
 
-    Example: `states = vpw.compile_rollouts(program)(state, actions)` with a state (S) and actions (K H A) gives states (K H S).
+    Example: `states = vpw.compile_rollouts(program)(state, actions)` with a state (S) and actions (K H A) gives states
+    (K H S).
     """
     dynamics = program.bind("jax")
     run = jax.jit(_over_devices(jax.vmap(lambda actions, state: rollout(dynamics, state, actions), in_axes=(0, None))))
@@ -70,7 +80,9 @@ def compile_rollouts(program: Program) -> BatchRollout:
 
 
 def batch_costs(program: Program, cost: Callable[..., Any]) -> BatchCosts:
-    """A function from K action sequences, one state and whatever the cost takes besides the states after each action to K costs."""
+    """A function from K action sequences, one state and whatever the
+    cost takes besides the states after each action to K costs.
+    """
     dynamics = program.bind("jax")
 
     def batch(actions: Float[Array, "K H A"], state: Float[Array, " S"], *further: Any) -> Float[Array, " K"]:
@@ -80,7 +92,9 @@ def batch_costs(program: Program, cost: Callable[..., Any]) -> BatchCosts:
 
 
 def _over_devices(batch: Callable[..., Array]) -> Callable[..., Array]:
-    """The batch split along its first argument, over all devices and there into blocks; the other arguments are the same for all."""
+    """The batch split along its first argument, over all devices and
+    there into blocks; the other arguments are the same for all.
+    """
     devices = jax.devices()
     mesh = Mesh(devices, ("candidates",))
     split, whole = PartitionSpec("candidates"), PartitionSpec()
@@ -105,7 +119,9 @@ def _over_devices(batch: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def spread_over_cores(cores: int) -> None:
-    """Let JAX see so many devices on the CPU, and compile small loops well; said after its first use, JAX goes on with what it has."""
+    """Let JAX see so many devices on the CPU, and compile small loops
+    well; said after its first use, JAX goes on with what it has.
+    """
     global _in_blocks
     with suppress(RuntimeError):
         jax.config.update("jax_num_cpu_devices", cores)

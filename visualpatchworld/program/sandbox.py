@@ -59,7 +59,9 @@ class Limits:
 
 @dataclass(frozen=True)
 class Prediction:
-    """States (H, N, S) that a program foresees, NaN from where it failed, with the first failures and how it was run."""
+    """States (H, N, S) that a program foresees, NaN from where
+    it failed, with the first failures and how it was run.
+    """
 
     states: Float[np.ndarray, "H N S"]
     failures: Mapping[int, str]  # lane -> sentence, the first few
@@ -70,7 +72,8 @@ class Prediction:
 class Sandbox:
     """One program in one locked process; `with` ends that process, whatever happened.
 
-    Where the machine has no system call filter the process could still delete files, so it is not started, unless `unfiltered` insists.
+    Where the machine has no system call filter the process could still delete files, so it is not started, unless
+    `unfiltered` insists.
     """
 
     def __init__(
@@ -92,13 +95,21 @@ class Sandbox:
             raise NoSandbox(f"The sandbox cannot start a process ({error.strerror}).") from error
         try:
             starting = Deadline(time.monotonic() + START_S, f"the sandbox did not start within {START_S:g} s")
-            self.protections = self._heard(lambda process: protections_in(read_answer(process.line(LONGEST_LINE, starting))))
+            self.protections = self._heard(
+                lambda process: protections_in(read_answer(process.line(LONGEST_LINE, starting)))
+            )
             if FILTER not in self.protections and not unfiltered and os.environ.get(INSIST) != "1":
                 raise NoSandbox(
-                    "This machine lets no process filter its system calls (seccomp), so that the sandbox cannot keep a program from your "
-                    f"files; insist with --unfiltered or {INSIST}=1 if you trust the program, or run it on another machine."
+                    "This machine lets no process filter its system calls (seccomp), so that the sandbox "
+                    "cannot keep a program from your "
+                    f"files; insist with --unfiltered or {INSIST}=1 if you trust the program, or run it "
+                    "on another machine."
                 )
-            self._asked({"do": "load", "text": program.text, "fields": list(fields), "action_dim": action_dim}, b"", lambda *_: None)
+            self._asked(
+                {"do": "load", "text": program.text, "fields": list(fields), "action_dim": action_dim},
+                b"",
+                lambda *_: None,
+            )
         except BaseException:
             self.close()
             raise
@@ -113,7 +124,9 @@ class Sandbox:
         """Each state one step later under its action; `states` of the answer has H = 1."""
         return self.roll(states, np.asarray(actions)[None])
 
-    def rollouts(self, state: Float[np.ndarray, " S"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
+    def rollouts(
+        self, state: Float[np.ndarray, " S"], actions: Float[np.ndarray, "K H A"]
+    ) -> Float[np.ndarray, "K H S"]:
         """States after each action of K sequences from one state; NaN from where the program failed."""
         states = np.repeat(np.asarray(state, np.float64)[None], len(actions), axis=0)
         return self.roll(states, np.asarray(actions).swapaxes(0, 1)).states.swapaxes(0, 1)
@@ -140,8 +153,12 @@ class Sandbox:
             self._process.close()
             self._process = None
 
-    def _asked(self, job: dict[str, Any], payload: bytes, heard: Callable[[Process, dict[str, Any], Deadline], Told]) -> Told:
-        """What is made of the answer to a job; `BadProgram` with the program's own error, `ProgramFailed` where it gave none."""
+    def _asked(
+        self, job: dict[str, Any], payload: bytes, heard: Callable[[Process, dict[str, Any], Deadline], Told]
+    ) -> Told:
+        """What is made of the answer to a job; `BadProgram` with the
+        program's own error, `ProgramFailed` where it gave none.
+        """
         line = json.dumps({**job, "cpu_s": self._limits.cpu_s}).encode() + b"\n"
         begun, deadline = time.monotonic(), self._deadline()
 
@@ -182,9 +199,12 @@ class Sandbox:
         limits, left_s = self._limits, self._limits.total_s - self.used_s
         if left_s < limits.wall_s:
             return Deadline(
-                time.monotonic() + left_s, f"the program used up the {limits.total_s:g} s that all its calls may take and was stopped"
+                time.monotonic() + left_s,
+                f"the program used up the {limits.total_s:g} s that all its calls may take and was stopped",
             )
-        return Deadline(time.monotonic() + limits.wall_s, f"the program did not finish within {limits.wall_s:g} s and was stopped")
+        return Deadline(
+            time.monotonic() + limits.wall_s, f"the program did not finish within {limits.wall_s:g} s and was stopped"
+        )
 
 
 MOST_RESTARTS = 3  # after so many stops a program is not tried again: each one costs a planner the whole time limit
@@ -194,8 +214,9 @@ MOST_AT_ONCE = 300  # sequences in one call where there may be any number, since
 class SandboxedRollouts:
     """From one state (S,) and K action sequences (K, H, A) to the states after each action (K, H, S).
 
-    A call in which the program has to be stopped gives NaN throughout, as numbers that are not finite do; `stops` and `late` tell the
-    two apart. The program is started anew for the next call, until it was stopped too often or its time for all calls is used up.
+    A call in which the program has to be stopped gives NaN throughout, as numbers that are not finite do; `stops` and
+    `late` tell the two apart. The program is started anew for the next call, until it was stopped too often or its time
+    for all calls is used up.
     """
 
     def __init__(self, program: Program, fields: Sequence[str], action_dim: int, limits: Limits, unfiltered: bool):
@@ -207,7 +228,9 @@ class SandboxedRollouts:
         self.unanswered = 0  # calls that got NaN for it
         self._running: Sandbox | None = self._started()
 
-    def __call__(self, state: Float[np.ndarray, " S"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
+    def __call__(
+        self, state: Float[np.ndarray, " S"], actions: Float[np.ndarray, "K H A"]
+    ) -> Float[np.ndarray, "K H S"]:
         return self._together(np.repeat(np.asarray(state, np.float64)[None], len(actions), axis=0), actions)
 
     def each(self, states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N H A"]) -> Float[np.ndarray, "N H S"]:
@@ -215,7 +238,9 @@ class SandboxedRollouts:
         parts = [slice(first, first + MOST_AT_ONCE) for first in range(0, len(states), MOST_AT_ONCE)]
         return np.concatenate([self._together(states[part], actions[part]) for part in parts])
 
-    def _together(self, states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N H A"]) -> Float[np.ndarray, "N H S"]:
+    def _together(
+        self, states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N H A"]
+    ) -> Float[np.ndarray, "N H S"]:
         if not self.gave_up:
             try:
                 if self._running is None:
@@ -237,7 +262,13 @@ class SandboxedRollouts:
         """How often the program was stopped, for time and otherwise, and what was said first."""
         others = len(self.stops) - self.late
         first = self.stops[0] if self.stops else None
-        return {"late": self.late, "failed": others, "unanswered": self.unanswered, "gave_up": self.gave_up, "first": first}
+        return {
+            "late": self.late,
+            "failed": others,
+            "unanswered": self.unanswered,
+            "gave_up": self.gave_up,
+            "first": first,
+        }
 
     def close(self) -> None:
         """End the process, if one is running."""

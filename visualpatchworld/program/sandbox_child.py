@@ -25,7 +25,8 @@ CLONE_NEWUSER, CLONE_NEWNET, CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 4, 38, 22, 2
 ALLOW, DENY, KILL = 0x7FFF0000, 0x00050000 | 1, 0x80000000  # a call that is denied fails with EPERM
 
-# What a process needs that only computes and answers over pipes it already has: no file is opened, nothing is started or signalled.
+# What a process needs that only computes and answers over pipes it already has: no file is opened, nothing is started
+# or signalled.
 NEEDED_CALLS = {
     "x86_64": (
         0xC000003E,
@@ -112,7 +113,12 @@ def _filter_program(architecture: int, calls: list[int], prlimit: int) -> bytes:
 
     lines = [line(load, 0, 0, 4), line(jump_equal, 1, 0, architecture), line(answer, 0, 0, KILL), line(load, 0, 0, 0)]
     # Limits of this process may be set, of another they may not.
-    lines += [line(jump_equal, 0, 4, prlimit), line(load, 0, 0, 16), line(jump_equal, 0, 1, 0), line(answer, 0, 0, ALLOW)]
+    lines += [
+        line(jump_equal, 0, 4, prlimit),
+        line(load, 0, 0, 16),
+        line(jump_equal, 0, 1, 0),
+        line(answer, 0, 0, ALLOW),
+    ]
     lines += [line(answer, 0, 0, DENY)]
     for call in calls:
         if call != prlimit:
@@ -120,7 +126,8 @@ def _filter_program(architecture: int, calls: list[int], prlimit: int) -> bytes:
     return b"".join([*lines, line(answer, 0, 0, DENY)])
 
 
-NUM_COMPARED = 8  # lanes of every batch that are also run alone; where the two differ, the program runs one state at a time
+# Lanes of every batch that are also run alone; where the two differ, the program runs one state at a time.
+NUM_COMPARED = 8
 MOST_FAILURES_TOLD = 8
 LONGEST_SENTENCE = 300
 NUMBERS = (float, int, np.float64)
@@ -179,7 +186,9 @@ def load(text: str, fields: list[str], action_dim: int) -> Loaded:
 
 
 def advance(loaded: Loaded, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-    """The observed states (H, N, S) after each of H actions (H, N, A), begun at N states; NaN from where a lane failed."""
+    """The observed states (H, N, S) after each of H actions (H,
+    N, A), begun at N states; NaN from where a lane failed.
+    """
     num_seen = states.shape[1]
     current = np.stack([_with_hidden(loaded, state) for state in states], axis=1)
     seen = np.full((len(actions), len(states), num_seen), np.nan)
@@ -209,7 +218,9 @@ def _together(loaded: Loaded, states: np.ndarray, actions: np.ndarray) -> tuple[
     try:
         after, undone = loaded.lanes(states, actions)
         for i in sorted(set(np.linspace(0, states.shape[1] - 1, NUM_COMPARED).astype(int))):
-            if not undone[i] and not np.allclose(advanced(loaded, states[:, i], actions[:, i]), after[:, i], 1e-9, 1e-9, equal_nan=True):
+            if not undone[i] and not np.allclose(
+                advanced(loaded, states[:, i], actions[:, i]), after[:, i], 1e-9, 1e-9, equal_nan=True
+            ):
                 raise UnfitForLanes("alone and together differ")
     except Exception:
         loaded.lanes = None
@@ -241,7 +252,10 @@ def _with_hidden(loaded: Loaded, state: np.ndarray) -> np.ndarray:
 def _namespace(module: ast.Module, builtins: Mapping[str, Any]) -> dict[str, Any]:
     for node in ast.walk(module):
         for alias in node.names if isinstance(node, ast.Import) else ():
-            alias.asname, alias.name = alias.asname or alias.name.split(".")[0], alias.name.replace("jax.numpy", "numpy")
+            alias.asname, alias.name = (
+                alias.asname or alias.name.split(".")[0],
+                alias.name.replace("jax.numpy", "numpy"),
+            )
     namespace: dict[str, Any] = {"__name__": OWN_MODULE, "__builtins__": builtins}
     exec(compile(module, "program", "exec"), namespace)
     return namespace

@@ -1,4 +1,5 @@
-"""Many states through a plain Python `step` at once: states that take the same path through its branches run together as arrays.
+"""Many states through a plain Python `step` at once: states that
+take the same path through its branches run together as arrays.
 
 The program runs on all lanes. Where it asks whether something is true and the lanes disagree, they are parted and both
 parts start again; so the program's meaning stays what Python says, and there are as many runs as paths.
@@ -16,7 +17,9 @@ import numpy as np
 from visualpatchworld.program.sandbox_modules import UNFIT_FOR_LANES, lanes_modules, names
 
 MOST_PATHS = 64  # with more of them, one state at a time is as fast
-REDUCTIONS = frozenset(names("all any argmax argmin cumsum dot flatten item max mean min prod ravel reshape shape size std sum tolist T"))
+REDUCTIONS = frozenset(
+    names("all any argmax argmin cumsum dot flatten item max mean min prod ravel reshape shape size std sum tolist T")
+)
 
 # States (S, N) and actions (A, N) to the states after (S, N), and a mask of the lanes that could not be done together.
 LanesStep = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]

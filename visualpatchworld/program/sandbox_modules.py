@@ -1,7 +1,9 @@
-"""What a sandboxed program may import: small stand-ins for numpy, math and typing, made anew for each program, in two forms.
+"""What a sandboxed program may import: small stand-ins for
+numpy, math and typing, made anew for each program, in two forms.
 
-The plain form works on one state. The lanes form works on many at once: every number is then an array whose last axis are the lanes.
-Nothing here leads to the module that it stands in for, and nothing makes an array or a class out of memory or text.
+The plain form works on one state. The lanes form works on many at once: every number is then an array whose last axis
+are the lanes. Nothing here leads to the module that it stands in for, and nothing makes an array or a class out of
+memory or text.
 """
 
 from __future__ import annotations
@@ -24,31 +26,58 @@ def names(text: str) -> tuple[str, ...]:
 
 
 ELEMENTWISE = names(
-    "abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil clip copysign cos cosh deg2rad degrees divide equal "
-    "exp exp2 expm1 fabs float_power floor floor_divide fmax fmin fmod greater greater_equal heaviside hypot isfinite isinf isnan less "
-    "less_equal log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum minimum mod multiply negative not_equal power "
-    "rad2deg radians reciprocal remainder rint round sign sin sinh sqrt square subtract tan tanh true_divide trunc where"
+    "abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh cbrt ceil clip "
+    "copysign cos cosh deg2rad degrees divide equal "
+    "exp exp2 expm1 fabs float_power floor floor_divide fmax fmin fmod greater greater_equal "
+    "heaviside hypot isfinite isinf isnan less "
+    "less_equal log log10 log1p log2 logical_and logical_not logical_or logical_xor maximum "
+    "minimum mod multiply negative not_equal power "
+    "rad2deg radians reciprocal remainder rint round sign sin sinh sqrt square subtract tan tanh "
+    "true_divide trunc where"
 )
 VALUES = names("bool_ e float32 float64 inf int32 int64 nan newaxis pi")
 # Of whole arrays: right for one state, but not for lanes.
 WHOLE = names(
-    "all allclose any append arange argmax argmin argsort around array array_equal asarray atleast_1d atleast_2d average column_stack "
-    "concatenate cross cumsum diag diff dot einsum empty eye full hstack identity inner interp isclose linspace matmul max mean "
-    "median min nan_to_num ones ones_like outer prod ravel reshape roll sort split stack sum tensordot trace transpose unwrap "
+    "all allclose any append arange argmax argmin argsort around array array_equal asarray "
+    "atleast_1d atleast_2d average column_stack "
+    "concatenate cross cumsum diag diff dot einsum empty eye full hstack identity inner interp "
+    "isclose linspace matmul max mean "
+    "median min nan_to_num ones ones_like outer prod ravel reshape roll sort split stack sum "
+    "tensordot trace transpose unwrap "
     "vstack zeros zeros_like"
 )
 LINEAR_ALGEBRA = names("cross det dot inv lstsq matmul norm pinv solve")
 TYPING = names("Any Callable Dict Iterable List Literal NamedTuple Optional Sequence Tuple Union")
 BUILTINS = names(
-    "ArithmeticError AssertionError AttributeError Exception False FloatingPointError IndexError KeyError LookupError None "
-    "NotImplementedError OverflowError RuntimeError True TypeError ValueError ZeroDivisionError abs all any bool dict divmod "
-    "enumerate filter float frozenset int isinstance len list map max min object pow property range reversed round set slice sorted "
+    "ArithmeticError AssertionError AttributeError Exception False FloatingPointError IndexError "
+    "KeyError LookupError None "
+    "NotImplementedError OverflowError RuntimeError True TypeError ValueError ZeroDivisionError "
+    "abs all any bool dict divmod "
+    "enumerate filter float frozenset int isinstance len list map max min object pow property "
+    "range reversed round set slice sorted "
     "staticmethod str sum tuple zip __build_class__"
 )
 # What `type` tells of: numbers, texts and collections; of anything else only the program's own classes.
-TOLD_TYPES = (bool, int, float, complex, str, list, tuple, dict, set, frozenset, range, type(None), np.float64, np.int64, np.bool_)
+TOLD_TYPES = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    list,
+    tuple,
+    dict,
+    set,
+    frozenset,
+    range,
+    type(None),
+    np.float64,
+    np.int64,
+    np.bool_,
+)
 OWN_MODULE = "world_model"  # as the program is called while it runs
-# Python's own functions that mean something else for an array of lanes: a program that uses them runs one state at a time.
+# Python's own functions that mean something else for an array of lanes: a program that uses them runs one state at a
+# time.
 UNFIT_FOR_LANES = frozenset(names("all any dict divmod filter frozenset isinstance pow set sorted str type"))
 
 
@@ -59,14 +88,22 @@ def plain_builtins() -> dict[str, Any]:
 
 def lanes_builtins() -> dict[str, Any]:
     """The builtins of a program that runs on many states at once."""
-    lanes = {"float": _for_numbers(float, lambda x: x), "int": _for_numbers(int, np.trunc), "round": _for_numbers(round, np.round)}
+    lanes = {
+        "float": _for_numbers(float, lambda x: x),
+        "int": _for_numbers(int, np.trunc),
+        "round": _for_numbers(round, np.round),
+    }
     return _builtins(lanes, lanes_modules())
 
 
 def plain_modules() -> dict[str, ModuleType]:
     """The modules of a program that runs on one state."""
-    numbers = _module("numpy", {name: getattr(np, name) for name in (*ELEMENTWISE, *VALUES, *WHOLE)} | {"ndarray": ndarray})
-    vars(numbers)["linalg"] = _module("numpy.linalg", {name: getattr(np.linalg, name, getattr(np, name, None)) for name in LINEAR_ALGEBRA})
+    numbers = _module(
+        "numpy", {name: getattr(np, name) for name in (*ELEMENTWISE, *VALUES, *WHOLE)} | {"ndarray": ndarray}
+    )
+    vars(numbers)["linalg"] = _module(
+        "numpy.linalg", {name: getattr(np.linalg, name, getattr(np, name, None)) for name in LINEAR_ALGEBRA}
+    )
     mathematics = {name: value for name, value in vars(math).items() if not name.startswith("_")}
     return _modules(numbers, _module("math", mathematics))
 
@@ -79,7 +116,9 @@ def lanes_modules() -> dict[str, ModuleType]:
     vars(numbers)["linalg"] = _module("numpy.linalg", {"norm": _norm})
     renamed = {"atan2": "arctan2", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "pow": "float_power"}
     same = [name for name in ELEMENTWISE if hasattr(math, name)]
-    mathematics = {name: getattr(np, name) for name in same} | {name: getattr(np, other) for name, other in renamed.items()}
+    mathematics = {name: getattr(np, name) for name in same} | {
+        name: getattr(np, other) for name, other in renamed.items()
+    }
     mathematics |= {name: getattr(math, name) for name in ("pi", "e", "tau", "inf", "nan")}
     mathematics["hypot"] = lambda *parts: _norm(parts)
     return _modules(numbers, _module("math", mathematics))
@@ -129,7 +168,9 @@ def _modules(numbers: ModuleType, mathematics: ModuleType) -> dict[str, ModuleTy
 
 
 def _module(name: str, members: dict[str, Any]) -> ModuleType:
-    """A module with these members, called as no real one is: where a name is missing, Python would look the real one's parts through."""
+    """A module with these members, called as no real one is: where a
+    name is missing, Python would look the real one's parts through.
+    """
 
     def absent(wanted: str) -> Any:
         raise AttributeError(f"module '{name}' has no attribute '{wanted}'")

@@ -86,13 +86,19 @@ def refusal_in(answer: dict[str, Any]) -> Refusal | None:
 def rolled_in(answer: dict[str, Any], num_lanes: int, num_steps: int) -> Rolled:
     """How rolling so many lanes forward went."""
     failures, num_failed, num_together = answer.get("failures"), answer.get("num_failed"), answer.get("num_together")
-    if not isinstance(failures, dict) or not _is_count(num_failed, num_lanes) or not _is_count(num_together, num_lanes * num_steps):
+    if (
+        not isinstance(failures, dict)
+        or not _is_count(num_failed, num_lanes)
+        or not _is_count(num_together, num_lanes * num_steps)
+    ):
         raise Nonsense
     if len(failures) > min(MOST_FAILURES, num_failed):
         raise Nonsense
     told = {}
     for lane, sentence in failures.items():
-        if not (lane.isascii() and lane.isdigit() and len(lane) < 10 and int(lane) < num_lanes and isinstance(sentence, str)):
+        if not (
+            lane.isascii() and lane.isdigit() and len(lane) < 10 and int(lane) < num_lanes and isinstance(sentence, str)
+        ):
             raise Nonsense
         told[int(lane)] = printable(sentence)[:LONGEST_SENTENCE]
     return Rolled(told, num_failed, num_together)
@@ -139,7 +145,8 @@ class Process:
         try:
             self._process = _started_for_good(lambda: _start(folder, memory_mb))
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # it keeps its folder, which has no name any more and takes no file
+            # It keeps its folder, which has no name any more and takes no file.
+            shutil.rmtree(folder, ignore_errors=True)
         self._unread = b""
 
     def send(self, data: bytes, deadline: Deadline) -> None:
@@ -210,7 +217,10 @@ class Process:
         except subprocess.TimeoutExpired:
             self._stop("the program closed the pipe that it answers through and was stopped")
         reasons = {-signal.SIGXCPU: "used more processor time than it may", -signal.SIGSEGV: "crashed"}
-        self._stop(f"the program {reasons.get(status, f'ended its process (status {status})')} and was stopped", status == -signal.SIGXCPU)
+        self._stop(
+            f"the program {reasons.get(status, f'ended its process (status {status})')} and was stopped",
+            status == -signal.SIGXCPU,
+        )
 
     def _stop(self, reason: str, late: bool = False) -> None:
         self.close()
@@ -254,13 +264,15 @@ def _start(folder: str, memory_mb: int) -> subprocess.Popen[bytes]:
     return process
 
 
-_queues: dict[int, queue.SimpleQueue[Any]] = {}  # process id -> what its starting thread is asked for; a forked process has none
+# Process id -> what its starting thread is asked for; a forked process has none.
+_queues: dict[int, queue.SimpleQueue[Any]] = {}
 
 
 def _started_for_good(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
     """Start from a thread that lives as long as this process does.
 
-    The kernel ends a child with the thread that started it, not with the process; a caller's thread may be gone long before.
+    The kernel ends a child with the thread that started it, not with the process; a caller's thread may be gone long
+    before.
     """
     mine: queue.SimpleQueue[Any] = queue.SimpleQueue()
     asked = _queues.setdefault(os.getpid(), mine)

@@ -18,25 +18,31 @@ TUPLE_METHODS = names("_replace _asdict _fields _make")  # a named tuple's own, 
 HARMLESS = frozenset(
     names(
         # arrays and numbers
-        "T all any argmax argmin argsort as_integer_ratio astype bit_length clip compress conj conjugate copy cumprod cumsum diagonal dot "
-        "dtype fill flat flatten hex imag is_integer item itemsize max mean min nbytes ndim nonzero prod ptp ravel real repeat reshape "
+        "T all any argmax argmin argsort as_integer_ratio astype bit_length clip compress conj "
+        "conjugate copy cumprod cumsum diagonal dot "
+        "dtype fill flat flatten hex imag is_integer item itemsize max mean min nbytes ndim nonzero "
+        "prod ptp ravel real repeat reshape "
         "round searchsorted shape size sort squeeze std sum swapaxes take tolist trace transpose var "
         # collections and slices
-        "add append clear count difference discard extend fromkeys get index insert intersection isdisjoint issubset issuperset items "
+        "add append clear count difference discard extend fromkeys get index insert intersection "
+        "isdisjoint issubset issuperset items "
         "keys pop popitem remove reverse setdefault start step stop symmetric_difference union update values "
         # texts and errors
-        "args capitalize endswith find isalpha isdigit isspace join kind lower lstrip name replace rsplit rstrip split splitlines "
+        "args capitalize endswith find isalpha isdigit isspace join kind lower lstrip name replace "
+        "rsplit rstrip split splitlines "
         "startswith strip title upper zfill"
     )
 )
 # Not even as a field of the program's own: these reach frames, memory, files, or attributes by their names.
 NEVER = frozenset(
     names(
-        "byteswap ctypes data dump dumps format format_map fromfile getfield mro newbyteorder register resize setfield setflags tobytes "
+        "byteswap ctypes data dump dumps format format_map fromfile getfield mro newbyteorder "
+        "register resize setfield setflags tobytes "
         "tofile view with_traceback"
     )
 )
-REFUSED_OF_NUMPY = frozenset(names("ctypeslib lib load loads memmap random save savez testing"))  # its stand-in has none of them
+# Its stand-in has none of them.
+REFUSED_OF_NUMPY = frozenset(names("ctypeslib lib load loads memmap random save savez testing"))
 FRAMES = (
     types.FrameType,
     types.TracebackType,
@@ -46,11 +52,55 @@ FRAMES = (
     types.AsyncGeneratorType,
 )
 OTHERS = (
-    *(np.ndarray, np.float64, np.int64, np.bool_, np.str_, np.void, np.dtype, np.ufunc, np.flatiter, np.nditer, np.broadcast),
-    *(types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, types.CellType, types.MappingProxyType),
-    *(type, abc.ABCMeta, property, staticmethod, classmethod, super, memoryview, bytearray, bytes, str, int, float, complex),
+    *(
+        np.ndarray,
+        np.float64,
+        np.int64,
+        np.bool_,
+        np.str_,
+        np.void,
+        np.dtype,
+        np.ufunc,
+        np.flatiter,
+        np.nditer,
+        np.broadcast,
+    ),
+    *(
+        types.FunctionType,
+        types.BuiltinFunctionType,
+        types.MethodType,
+        types.ModuleType,
+        types.CellType,
+        types.MappingProxyType,
+    ),
+    *(
+        type,
+        abc.ABCMeta,
+        property,
+        staticmethod,
+        classmethod,
+        super,
+        memoryview,
+        bytearray,
+        bytes,
+        str,
+        int,
+        float,
+        complex,
+    ),
     *(list, tuple, dict, set, frozenset, range, slice, enumerate, map, filter, zip, reversed),
-    *(AttributeError, NameError, ImportError, OSError, StopIteration, SyntaxError, SystemExit, UnicodeError, KeyError, BaseExceptionGroup),
+    *(
+        AttributeError,
+        NameError,
+        ImportError,
+        OSError,
+        StopIteration,
+        SyntaxError,
+        SystemExit,
+        UnicodeError,
+        KeyError,
+        BaseExceptionGroup,
+    ),
     *(getattr(typing, name) for name in TYPING),
     typing.Callable[..., int],
 )
@@ -79,10 +129,12 @@ def insides() -> frozenset[str]:
 
 LONGEST_TEXT = 60_000  # characters; longer ones are not even parsed
 
-# Names that reach the interpreter, the file system or other objects' insides. The process would stop them too; here they get a sentence.
+# Names that reach the interpreter, the file system or other objects' insides. The process would stop them too; here
+# they get a sentence.
 FORBIDDEN_NAMES = frozenset(
     names(
-        "breakpoint classmethod compile copyright credits delattr dir eval exec exit getattr globals hasattr help id input license locals "
+        "breakpoint classmethod compile copyright credits delattr dir eval exec exit getattr globals "
+        "hasattr help id input license locals "
         "memoryview open quit setattr super vars"
     )
 )
@@ -102,7 +154,9 @@ FORBIDDEN_STATEMENTS = {
 def screen(program: Program) -> Program:
     """This program, if it holds nothing that is refused on sight; otherwise `BadProgram` says what, and where."""
     if len(program.text) > LONGEST_TEXT:
-        raise BadProgram(f"{program.where()}: the program has {len(program.text)} characters; at most {LONGEST_TEXT} are read.")
+        raise BadProgram(
+            f"{program.where()}: the program has {len(program.text)} characters; at most {LONGEST_TEXT} are read."
+        )
     nodes = list(ast.walk(program.module))
     own, docstrings = frozenset(_members(nodes)), {id(text) for text in _docstrings(nodes)}
     for node in nodes:
@@ -128,7 +182,12 @@ def _offence(node: ast.AST, own: frozenset[str], is_docstring: bool) -> str | No
         return f"a program may not use '{wrong}'"
     if isinstance(node, ast.ClassDef) and node.keywords:
         return "a class may not have a metaclass"
-    if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)) and not is_docstring and _names_insides(node.value):
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, (str, bytes))
+        and not is_docstring
+        and _names_insides(node.value)
+    ):
         return "a text with two underscores together is not allowed; it can name the insides of objects"
     return None
 
@@ -147,7 +206,9 @@ def _import_offence(node: ast.Import | ast.ImportFrom) -> str | None:
     modules = [node.module or "."] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
     wrong = next((name for name in modules if name not in allowed), None)
     if wrong is not None or (isinstance(node, ast.ImportFrom) and node.level):
-        return f"a program may import {', '.join(name for name in allowed if name != '__future__')}, not '{wrong or '.'}'"
+        return (
+            f"a program may import {', '.join(name for name in allowed if name != '__future__')}, not '{wrong or '.'}'"
+        )
     for alias in node.names:
         if isinstance(node, ast.ImportFrom) and alias.name not in allowed[modules[0]]:
             return f"a program may not import '{alias.name}' from {modules[0]}"
@@ -177,5 +238,9 @@ def _members(nodes: list[ast.AST]) -> Iterator[str]:
 
 def _docstrings(nodes: list[ast.AST]) -> Iterator[ast.expr]:
     for node in nodes:
-        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and node.body and isinstance(node.body[0], ast.Expr):
+        if (
+            isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef))
+            and node.body
+            and isinstance(node.body[0], ast.Expr)
+        ):
             yield node.body[0].value

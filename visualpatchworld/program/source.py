@@ -1,4 +1,6 @@
-"""Emission: the text of a program, made of the very source of the laws that are fitted and a `step` that shows their order."""
+"""Emission: the text of a program, made of the very source of
+the laws that are fitted and a `step` that shows their order.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def emit(form: Form, values: Mapping[str, float], errors: Mapping[str, float | N
     if not values:
         lines.append('nan = float("nan")')
     lines.append("")
-    lines += [_constant_line(name, constant, values.get(name), errors.get(name)) for name, constant in form.constants.items()]
+    lines += [
+        _constant_line(name, constant, values.get(name), errors.get(name)) for name, constant in form.constants.items()
+    ]
     lines += [_shape_line(shape) for shape in form.shapes.values()]
     lines += [f"{name} = {number}" for name, number in _whole_numbers(functions_of(form).values()).items()]
     blocks = [_state(form), "\n\n".join(_source(law) for law in functions_of(form).values()), _step(form)]
@@ -43,7 +47,10 @@ def functions_of(form: Form) -> dict[str, Law]:
         known = found.get(law.__name__)
         if known is not None:
             if known is not law:
-                raise ValueError(f"two functions of {form.name} are called {law.__name__}: of {known.__module__} and of {law.__module__}")
+                raise ValueError(
+                    f"two functions of {form.name} are called {law.__name__}: of {known.__module__} and "
+                    f"of {law.__module__}"
+                )
             return
         for used in _names(law):
             value = law.__globals__.get(used)
@@ -58,7 +65,9 @@ def functions_of(form: Form) -> dict[str, Law]:
 
 def _whole_numbers(laws: Iterable[Law]) -> dict[str, int]:
     """What laws name of their own module that is a whole number: how often to repeat something, say."""
-    return {name: law.__globals__[name] for law in laws for name in _names(law) if type(law.__globals__.get(name)) is int}
+    return {
+        name: law.__globals__[name] for law in laws for name in _names(law) if type(law.__globals__.get(name)) is int
+    }
 
 
 def _names(law: Law) -> list[str]:

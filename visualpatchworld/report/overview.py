@@ -26,7 +26,15 @@ from visualpatchworld.program.program import MOST_BYTES, Program, read_program
 from visualpatchworld.report.page import REPORT, Written, data_url, in_steps, render
 from visualpatchworld.report.run import check_records, sent
 from visualpatchworld.report.sections import coloured
-from visualpatchworld.report.world import CheckRecord, EndRecord, FieldRecord, LawRecord, Record, RewardRecord, stretch_charts
+from visualpatchworld.report.world import (
+    CheckRecord,
+    EndRecord,
+    FieldRecord,
+    LawRecord,
+    Record,
+    RewardRecord,
+    stretch_charts,
+)
 
 LARGEST_DRAWING = 600_000  # bytes of a figure as lines; one with more of them is put in as a picture
 WORLDS = "worlds.html"
@@ -48,9 +56,13 @@ def write_paper(folder: Path, out: Path | None = None, progress: Callable[[str],
     """
     results = _checked(folder)
     if not results.results:
-        raise NoResults(f"There are no results in '{folder}'; `vpw bench main --out DIR` computes some, then give --results DIR.")
+        raise NoResults(
+            f"There are no results in '{folder}'; `vpw bench main --out DIR` computes some, then give --results DIR."
+        )
     tables = _tables((name for name in find_tables() if name not in ABOUT_WORLDS), results, progress)
-    figures = [_item(name, title, lambda name=name: _figure(name, results), progress) for name, title in find_figures().items()]
+    figures = [
+        _item(name, title, lambda name=name: _figure(name, results), progress) for name, title in find_figures().items()
+    ]
     path = out or results.folder.parent / REPORT
     write_text(path, render("paper.html", tables=tables, figures=figures))
     return Written(path, _absent([*tables, *figures]))
@@ -126,7 +138,10 @@ def _world(results: Results, kind: str, line: Mapping[str, Any]) -> WorldItem:
         return WorldItem(name, kind, _Line(name=str(line["name"]), ok=False), None, {}, (), (), {}, why)
     if not told.ok or not told.program:
         return WorldItem(name, kind, told, None, {}, (), (), {}, told.failed or f"No program of {told.name} was found.")
-    plans = {(plan["name"], plan.get("seed", 0)): plan for plan in read_lines(results, "plans" if kind == "worlds" else f"{kind}_plans")}
+    plans = {
+        (plan["name"], plan.get("seed", 0)): plan
+        for plan in read_lines(results, "plans" if kind == "worlds" else f"{kind}_plans")
+    }
     programs = results.folder.parent / "programs"
     try:
         program = Program(read_program(sent(programs, programs / told.program, MOST_BYTES)), Path(told.program))
@@ -156,8 +171,16 @@ def _figures(line: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
                 middle = spread.get("median")
                 rows.append((f"{what} after {in_steps(int(steps))}", "diverges" if middle is None else f"{middle:.2g}"))
     for value in line.get("rmse") or ():
-        rows.append((f"free simulation, root mean square ({line.get('unit', '')})", "diverges" if value is None else f"{value:.3g}"))
-    for part, what in (("fitted", "on the steps that it learned from"), ("held_out", "on trajectories that were held out")):
+        rows.append(
+            (
+                f"free simulation, root mean square ({line.get('unit', '')})",
+                "diverges" if value is None else f"{value:.3g}",
+            )
+        )
+    for part, what in (
+        ("fitted", "on the steps that it learned from"),
+        ("held_out", "on trajectories that were held out"),
+    ):
         if "isclose" in (line.get(part) or {}):
             rows.append((f"accuracy {what}", f"{line[part]['isclose']:.4g}"))
     return tuple(rows)

@@ -37,7 +37,12 @@ def render(template: str, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"figure": figure, "duration": duration, "steps": in_steps, "sentence": lambda text: Markup(html_text(text))}
+    environment.filters |= {
+        "figure": figure,
+        "duration": duration,
+        "steps": in_steps,
+        "sentence": lambda text: Markup(html_text(text)),
+    }
     style = (HERE / "style.css").read_text(encoding="utf-8")
     return environment.get_template(template).render(style=style, version=__version__, **values)
 
@@ -130,12 +135,18 @@ def svg(chart: Chart) -> Markup:
     for value, label in scale.ticks:
         y = HEIGHT - BOTTOM - scale.share(value) * _tall()
         parts.append(Markup('<path class="grid" d="M{} {:.1f}H{}"/>').format(LEFT, y, WIDTH - RIGHT))
-        parts.append(Markup('<text class="tick" text-anchor="end" x="{}" y="{:.1f}">{}</text>').format(LEFT - 6, y + 4, label))
+        parts.append(
+            Markup('<text class="tick" text-anchor="end" x="{}" y="{:.1f}">{}</text>').format(LEFT - 6, y + 4, label)
+        )
     for value in [tick for tick, _ in _linear([left, right]).ticks if left <= tick <= right]:
         x = place(value, scale.low).split(",")[0]
         label = Markup('<text class="tick" text-anchor="middle" x="{}" y="{}">{:g}</text>')
         parts.append(label.format(x, HEIGHT - BOTTOM + 15, value))
-    parts.append(Markup('<text class="tick" text-anchor="end" x="{}" y="{}">{}</text>').format(WIDTH - RIGHT, HEIGHT - 4, chart.x_label))
+    parts.append(
+        Markup('<text class="tick" text-anchor="end" x="{}" y="{}">{}</text>').format(
+            WIDTH - RIGHT, HEIGHT - 4, chart.x_label
+        )
+    )
     band = [point for point in chart.band if all(map(math.isfinite, point))]
     if band:
         outline = [place(x, high) for x, _, high in band] + [place(x, low) for x, low, _ in reversed(band)]
@@ -171,7 +182,9 @@ def _linear(values: Sequence[float]) -> _Scale:
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= rough)
     first, last = math.floor(low / step), math.ceil(high / step)
-    return _Scale(first * step, last * step, tuple((i * step, f"{round(i * step, 12):g}") for i in range(first, last + 1)))
+    return _Scale(
+        first * step, last * step, tuple((i * step, f"{round(i * step, 12):g}") for i in range(first, last + 1))
+    )
 
 
 def _logarithmic(values: Sequence[float]) -> _Scale:

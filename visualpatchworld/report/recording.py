@@ -55,7 +55,8 @@ def truth_of(world: str | None, traces: Path | None, *, episodes: int, seed: int
         rng = np.random.default_rng(seed)
         length = opened.time_limit or STEPS
         seen = [
-            record(opened, opened.reset(seed + i), replay(excitation(opened.action_space, "held", length, rng))) for i in range(episodes)
+            record(opened, opened.reset(seed + i), replay(excitation(opened.action_space, "held", length, rng)))
+            for i in range(episodes)
         ]
     return Recorded(opened.name, opened.field_names, (None,) * len(opened.field_names), opened.dt, tuple(seen))
 
@@ -87,7 +88,9 @@ def read_for(path: Path, world: str | None) -> Program:
     return Program(read_program(path), path)
 
 
-def errors(truth: Recorded, seen: Float[np.ndarray, "T O"], predicted: Float[np.ndarray, "T O"]) -> Float[np.ndarray, "T O"]:
+def errors(
+    truth: Recorded, seen: Float[np.ndarray, "T O"], predicted: Float[np.ndarray, "T O"]
+) -> Float[np.ndarray, "T O"]:
     """Imagined minus true, the short way round where a field comes round."""
     off = predicted - seen
     for i, period in enumerate(truth.periods):
@@ -96,7 +99,9 @@ def errors(truth: Recorded, seen: Float[np.ndarray, "T O"], predicted: Float[np.
     return off
 
 
-def write_recording(path: Path, program: Program, truth: Recorded, *, horizon: int, progress: Callable[[str], None]) -> dict[str, float]:
+def write_recording(
+    path: Path, program: Program, truth: Recorded, *, horizon: int, progress: Callable[[str], None]
+) -> dict[str, float]:
     """Write a recording that `rerun FILE.rrd` opens; the root mean square error of each field comes back."""
     need("rerun")
     import rerun as rr  # pyright: ignore[reportMissingImports]
@@ -111,7 +116,9 @@ def write_recording(path: Path, program: Program, truth: Recorded, *, horizon: i
         views = [rrb.TimeSeriesView(origin=f"{roots[0]}/{name}", name=name) for name in truth.names]
         texts = rrb.Tabs(rrb.TextDocumentView(origin="constants"), rrb.TextDocumentView(origin="program"))
         stream.save(aside, default_blueprint=rrb.Horizontal(rrb.Grid(*views), texts, column_shares=(2, 1)))
-        stream.log("program", rr.TextDocument(f"```python\n{program.text}\n```", media_type="text/markdown"), static=True)
+        stream.log(
+            "program", rr.TextDocument(f"```python\n{program.text}\n```", media_type="text/markdown"), static=True
+        )
         stream.log("constants", rr.TextDocument(_constants(program), media_type="text/markdown"), static=True)
         for name, value in program.constants.items():
             if isinstance(value, (int, float)):

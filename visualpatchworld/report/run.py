@@ -35,7 +35,9 @@ def sent(folder: Path, path: Path, most_bytes: int) -> Path:
     except NotRegular as error:
         raise NotSent(f"{name} is not read: {error}.") from None
     except (OSError, RuntimeError) as error:  # links in a circle among them
-        raise NotSent(f"{name} cannot be read: {getattr(error, 'strerror', None) or 'its links lead in a circle'}.") from None
+        raise NotSent(
+            f"{name} cannot be read: {getattr(error, 'strerror', None) or 'its links lead in a circle'}."
+        ) from None
 
 
 def lies_in(folder: Path, path: Path) -> bool:
@@ -102,7 +104,9 @@ class Run:
     def results(self) -> Results:
         """The results of the folder that are of this domain."""
         found = sent_results(self.folder)
-        return replace(found, results=tuple(result for result in found.results if result.cell.domain == self.domain.name))
+        return replace(
+            found, results=tuple(result for result in found.results if result.cell.domain == self.domain.name)
+        )
 
     @cached_property
     def measured(self) -> list[MeasuredCell]:
@@ -159,7 +163,10 @@ def read_run(folder: Path) -> Run:
         raise NoRun(f"There is no folder '{folder}'; `vpw run DOMAIN --out {folder}` makes one.")
     name = _domain_name(folder)
     if name is None:
-        raise NoRun(f"'{folder}' holds no run: neither a readable {INDUCTION} nor results; `vpw run DOMAIN --out {folder}` makes one.")
+        raise NoRun(
+            f"'{folder}' holds no run: neither a readable {INDUCTION} nor results; `vpw run DOMAIN --out "
+            f"{folder}` makes one."
+        )
     return Run(folder, load_domain(name))
 
 

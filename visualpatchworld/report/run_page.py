@@ -194,7 +194,9 @@ def numbers(item: SceneObject) -> str:
         **{f"v{name}": value for name, value in item.velocity.model_dump(exclude_none=True).items()},
         **item.attributes,
     }
-    return ", ".join(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in parts.items())
+    return ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in parts.items()
+    )
 
 
 def _seen(run: Run, state: Float[np.ndarray, " S"], picture: UInt8[np.ndarray, "h w 3"]) -> Sighting:
@@ -220,13 +222,19 @@ def _lines(sighting: Sighting, names: list[str]) -> Markup:
         for line in outlines:
             points = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
             parts.append(
-                Markup('<polyline class="case" points="{0}"/><polyline class="hue{1}" points="{0}"/>').format(points, i % NUM_HUES)
+                Markup('<polyline class="case" points="{0}"/><polyline class="hue{1}" points="{0}"/>').format(
+                    points, i % NUM_HUES
+                )
             )
         if outlines:
             places.append(_label_place(np.concatenate(outlines), places))
-            labels.append(Markup('<text class="hue{}" x="{:.0f}" y="{:.0f}">{}</text>').format(i % NUM_HUES, *places[-1], name))
+            labels.append(
+                Markup('<text class="hue{}" x="{:.0f}" y="{:.0f}">{}</text>').format(i % NUM_HUES, *places[-1], name)
+            )
     size = FRAME_SIZE_PX
-    return Markup('<svg viewBox="0 0 {} {}" aria-hidden="true">{}</svg>').format(size, size, Markup("").join(parts + labels))
+    return Markup('<svg viewBox="0 0 {} {}" aria-hidden="true">{}</svg>').format(
+        size, size, Markup("").join(parts + labels)
+    )
 
 
 def _label_place(points: Float[np.ndarray, "N 2"], taken: list[tuple[float, float]]) -> tuple[float, float]:
@@ -255,7 +263,9 @@ class Film:
     def ending(self) -> str:
         if self.steps is None:
             return "not measured"
-        return f"goal met after {in_steps(self.steps)}" if self.success else f"goal not met within {in_steps(self.steps)}"
+        return (
+            f"goal met after {in_steps(self.steps)}" if self.success else f"goal not met within {in_steps(self.steps)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -272,14 +282,21 @@ def films_of(paths: Sequence[Path], cell: Cell, outcomes: Sequence[Outcome]) -> 
     """The films of a cell's tasks, as `vpw plan --video` names them."""
     begins = f"{cell.domain}-{cell.method}-{cell.observe}-{cell.score}-{cell.seed}-task"
     ended = {outcome.task: outcome for outcome in outcomes}
-    numbered = [(int(found[1]), path) for path in paths if (found := re.fullmatch(re.escape(begins) + r"(\d+)", path.stem))]
+    numbered = [
+        (int(found[1]), path) for path in paths if (found := re.fullmatch(re.escape(begins) + r"(\d+)", path.stem))
+    ]
     shown, left_out, size = [], [], 0
     for task, path in sorted(numbered, key=lambda item: (item[0] not in ended or ended[item[0]].success, item[0])):
         outcome = ended.get(task)
         known = (None, None) if outcome is None else (outcome.success, outcome.steps)
         try:
             read = sent(path.parent, path, LARGEST_FILM)
-            film = Film(task, *known, data_url(read, "video/mp4"), _still(sent(path.parent, path.with_suffix(".gif"), LARGEST_FILM)))
+            film = Film(
+                task,
+                *known,
+                data_url(read, "video/mp4"),
+                _still(sent(path.parent, path.with_suffix(".gif"), LARGEST_FILM)),
+            )
         except (OSError, NotSent):
             left_out.append(path.name)
             continue

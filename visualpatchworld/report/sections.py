@@ -60,8 +60,12 @@ def evidence_of(induction: InductionRecord, tolerances: Mapping[str, float]) -> 
     tolerances = {**tolerances, **induction.probe_tolerances}
     tried = [candidate for candidate in induction.candidates if candidate.verdicts]
     if not tried:
-        raise BadRecord(f"The form {induction.sketch} was named, not chosen by probes, so there is no evidence to show.")
-    rows = [FormRow(candidate, i == 0, "" if i == 0 else candidate.why_not(tolerances)) for i, candidate in enumerate(tried)]
+        raise BadRecord(
+            f"The form {induction.sketch} was named, not chosen by probes, so there is no evidence to show."
+        )
+    rows = [
+        FormRow(candidate, i == 0, "" if i == 0 else candidate.why_not(tolerances)) for i, candidate in enumerate(tried)
+    ]
     aside = [candidate for candidate in induction.candidates if not candidate.verdicts]
     return FormEvidence(tried[0].verdicts, tuple(rows), tuple(aside), induction.unexplained_probes)
 
@@ -153,15 +157,21 @@ def in_order(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
 def measured_with(results: Sequence[Result], program_hash: str | None) -> list[MeasuredCell]:
     """The cells of one program (of any where none is named), the fullest and newest first."""
     planned = [
-        result for result in results if result.cell.score not in ("none", "simulator") and program_hash in (None, result.cell.program)
+        result
+        for result in results
+        if result.cell.score not in ("none", "simulator") and program_hash in (None, result.cell.program)
     ]
     ranked = sorted(planned, key=lambda result: (result.rank, result.cell.file_name), reverse=True)
-    return [MeasuredCell(result, _floor(results, result, "zero"), _floor(results, result, "random")) for result in ranked]
+    return [
+        MeasuredCell(result, _floor(results, result, "zero"), _floor(results, result, "random")) for result in ranked
+    ]
 
 
 def _floor(results: Sequence[Result], planned: Result, method: str) -> Result | None:
     for result in results:
-        if result.cell.method == method and all(getattr(result.cell, name) == getattr(planned.cell, name) for name in SAME_TASKS):
+        if result.cell.method == method and all(
+            getattr(result.cell, name) == getattr(planned.cell, name) for name in SAME_TASKS
+        ):
             return result
     return None
 
@@ -197,7 +207,9 @@ def error_charts(induction: InductionRecord) -> list[Markup]:
 
 def stretch(program: Program, traces: Traces, domain: Domain) -> Stretch:
     """The stretch of the test episodes in which most happens, predicted in the sandbox."""
-    places = [(episode, step) for episode in for_tasks(traces.episodes) for step in range(episode.num_rows - domain.horizon)]
+    places = [
+        (episode, step) for episode in for_tasks(traces.episodes) for step in range(episode.num_rows - domain.horizon)
+    ]
     if not places:
         raise NoRun(f"No test episode has {domain.horizon} steps to predict.")
     spread = np.concatenate([episode.observations for episode, _ in places[:: domain.horizon]]).std(axis=0)

@@ -173,7 +173,9 @@ class WorldRun:
             return kind.model_validate(from_json(read_text(path, "record", BadRecord)))
         except ValidationError as error:
             first = error.errors()[0]
-            raise BadRecord(f"{name} is damaged ({'.'.join(map(str, first['loc']))}: {first['msg'].lower()}).") from None
+            raise BadRecord(
+                f"{name} is damaged ({'.'.join(map(str, first['loc']))}: {first['msg'].lower()})."
+            ) from None
         except ValueError:
             raise BadRecord(f"{name} is damaged (it is not JSON).") from None
 
@@ -195,7 +197,10 @@ def _constants(record: WorldRecord, meanings: dict[str, str]) -> Iterator[Open]:
     for name, row in record.constants.items():
         term = meanings.get(name, "").partition(":")[2].strip() or "the term that it multiplies"
         if row.stderr is None:
-            yield Open(f"{name} = {row.value:.6g} has no standard error.", f"Episodes in which {term} varies by itself would give it one.")
+            yield Open(
+                f"{name} = {row.value:.6g} has no standard error.",
+                f"Episodes in which {term} varies by itself would give it one.",
+            )
         elif row.stderr > LOOSE * abs(row.value):
             yield Open(
                 f"{name} = {row.value:.4g} ± {row.stderr:.1g}: other values fit as well.",
@@ -208,8 +213,10 @@ def _rivals(record: WorldRecord) -> Iterator[Open]:
     for rival in others:
         if best is not None and rival.sketch != best.sketch and rival.error <= CLOSE * best.error:
             yield Open(
-                f"“{rival.sketch}” leaves about the same error ({rival.error:.2g}, against {best.error:.2g}); the data do not refute it.",
-                "Longer episodes, or starts far from those that were seen, would tell the two apart: their predictions part with time.",
+                f"“{rival.sketch}” leaves about the same error ({rival.error:.2g}, against "
+                f"{best.error:.2g}); the data do not refute it.",
+                "Longer episodes, or starts far from those that were seen, would tell the two apart: "
+                "their predictions part with time.",
             )
 
 
@@ -219,7 +226,8 @@ def _ends(record: WorldRecord) -> Iterator[Open]:
         if low is not None and high is not None and high > low:
             side = "above" if rule.above else "below"
             yield Open(
-                f"The end at {rule.expression} {side} {rule.value:.6g} lies somewhere between {low:.6g} and {high:.6g}.",
+                f"The end at {rule.expression} {side} {rule.value:.6g} lies somewhere between {low:.6g} "
+                f"and {high:.6g}.",
                 f"Episodes that go on inside that bracket, slowly in {rule.expression}, would narrow it.",
             )
     if not record.terminated.thresholds:
@@ -234,11 +242,20 @@ def _ends(record: WorldRecord) -> Iterator[Open]:
 def _fields(record: WorldRecord) -> Iterator[Open]:
     for field in record.fields:
         if field.role == "constant":
-            yield Open(f"What {field.name} does: it was the same in every step.", f"Episodes in which {field.name} differs would tell.")
+            yield Open(
+                f"What {field.name} does: it was the same in every step.",
+                f"Episodes in which {field.name} differs would tell.",
+            )
         elif field.role == "noise":
-            yield Open(f"What moves {field.name}: nothing that is observed.", "A field that goes before it would have to be recorded.")
+            yield Open(
+                f"What moves {field.name}: nothing that is observed.",
+                "A field that goes before it would have to be recorded.",
+            )
     if record.verdict in ("valid-inside", "unexplained"):
-        yield Open(f"What happens outside of what is said to hold: {record.why}", "More episodes of the steps that are named there.")
+        yield Open(
+            f"What happens outside of what is said to hold: {record.why}",
+            "More episodes of the steps that are named there.",
+        )
 
 
 MOST_FILMS = 3
@@ -257,7 +274,9 @@ def sections() -> dict[str, Section]:
         "stretch_charts": lambda run: stretch_charts(run.check),
         "plan": lambda run: run.plan,
         "left_open": lambda run: undetermined(run.record, {dial.name: dial.meaning for dial in dials_of(run.program)}),
-        "films": lambda run: [data_url(sent(run.folder, path, LARGEST_FILM), "video/mp4") for path in run.films[:MOST_FILMS]],
+        "films": lambda run: [
+            data_url(sent(run.folder, path, LARGEST_FILM), "video/mp4") for path in run.films[:MOST_FILMS]
+        ],
         "commands": _commands,
     }
 
@@ -287,7 +306,9 @@ def _error_chart(run: WorldRun) -> Markup:
 
 def _field_rows(check: CheckRecord) -> list[tuple[str, list[str]]]:
     """One row per field: its median error after each number of steps."""
-    return [(name, [f"{by[name]:.2g}" if name in by else "still" for by in check.by_field.values()]) for name in check.names]
+    return [
+        (name, [f"{by[name]:.2g}" if name in by else "still" for by in check.by_field.values()]) for name in check.names
+    ]
 
 
 def stretch_charts(check: CheckRecord) -> list[Markup]:

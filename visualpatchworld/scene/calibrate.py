@@ -45,7 +45,9 @@ def fresh_calibration(domain: Domain, constants: Constants) -> Calibration:
     look = domain.seen()
     found = pictured(domain, constants, SEED, look.num_episodes)
     if look.num_wandering:
-        found += pictured(dataclasses.replace(domain, policy=held_actions), constants, WANDERING_SEED, look.num_wandering)
+        found += pictured(
+            dataclasses.replace(domain, policy=held_actions), constants, WANDERING_SEED, look.num_wandering
+        )
     return calibrate(look, domain.scene.state_space, found)
 
 
@@ -109,7 +111,9 @@ def ways_in(domain: Domain) -> Ways:
     camera = extractor(domain).calibration.camera  # constants that vary change what is drawn, not how it is looked at
     column = {field.at: i for i, field in enumerate(domain.scene.state_space)}
     named = dict.fromkeys(place.split(".")[0] for place in column)
-    axes = {name: [column[f"{name}.pose.{axis}"] for axis in "xyz" if f"{name}.pose.{axis}" in column] for name in named}
+    axes = {
+        name: [column[f"{name}.pose.{axis}"] for axis in "xyz" if f"{name}.pose.{axis}" in column] for name in named
+    }
     return lambda states: {name: camera.project(states[:, where]) for name, where in axes.items() if len(where) >= 2}
 
 
@@ -201,7 +205,11 @@ def _errors(domain: Domain, readings: list[AuditedMoment]) -> dict[str, np.ndarr
     errors = {name: quantity(read, true) for name, quantity in domain.error_metrics.items()}
     # One picture alone says nothing about velocities.
     followed = np.array([len(reading.moment.frames) > 1 for reading in readings])
-    errors |= {field.name: (read - true)[followed, i] for i, field in enumerate(space) if ".velocity." in field.at and followed.any()}
+    errors |= {
+        field.name: (read - true)[followed, i]
+        for i, field in enumerate(space)
+        if ".velocity." in field.at and followed.any()
+    }
     known = {name: np.abs(error[np.isfinite(error)]) for name, error in errors.items()}
     return {name: error for name, error in known.items() if len(error)}
 
@@ -212,7 +220,9 @@ def _in_picture(extractor: ToolExtractor, state: np.ndarray) -> dict[str, np.nda
     names = dict.fromkeys(place.split(".")[0] for place in numbers if place.endswith(".pose.x"))
     pixels = {name: _pixel(extractor, name, numbers) for name in names}
     low, high = SAME_PX, extractor.size_px - 1 - SAME_PX  # nearer to the edge, a thing is cut off
-    return {name: pixel for name, pixel in pixels.items() if pixel is not None and np.all((pixel >= low) & (pixel <= high))}
+    return {
+        name: pixel for name, pixel in pixels.items() if pixel is not None and np.all((pixel >= low) & (pixel <= high))
+    }
 
 
 def _pixel(extractor: ToolExtractor, name: str, numbers: Mapping[str, float]) -> np.ndarray | None:
@@ -242,7 +252,10 @@ def moments_of_file(domain: Domain, path: Path) -> list[Moment]:
     frames, shape = arrays.get("frames"), (FRAME_SIZE_PX, FRAME_SIZE_PX, 3)
     if frames is None or frames.shape[1:] != shape or frames.dtype != np.uint8 or len(frames) == 0:
         said = ", ".join(f"{name} {array.shape} of {array.dtype}" for name, array in arrays.items()) or "none"
-        raise BadTrace(f"'{path}' has no pictures in an array 'frames', (N, {', '.join(map(str, shape))}) of uint8; its arrays are {said}.")
+        raise BadTrace(
+            f"'{path}' has no pictures in an array 'frames', (N, {', '.join(map(str, shape))}) of uint8; "
+            f"its arrays are {said}."
+        )
     states = np.concatenate([_column(arrays, column.name, column.width) for column in domain.layout.state], axis=1)
     if np.isnan(states).all():
         names = ", ".join(column.name for column in domain.layout.state)
@@ -258,7 +271,17 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
                 raise BadTrace(f"'{path}' holds more than {MOST_BYTES} bytes; give fewer pictures at once.")
         with np.load(io.BytesIO(content)) as file:
             return {name: file[name] for name in file.files if file[name].dtype.kind in "biuf"}
-    except (OSError, ValueError, EOFError, KeyError, NotImplementedError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error):
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        KeyError,
+        NotImplementedError,
+        RuntimeError,
+        MemoryError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ):
         raise BadTrace(f"'{path}' is not an .npz file of numbers that can be read.") from None
 
 

@@ -50,7 +50,9 @@ class OracleExtractor(Extractor):
 
     def extract(self, moment: Moment) -> SceneGraph:
         if moment.state is None:
-            raise BadPicture("The oracle reads states, and a picture alone has none; give a row of a trace file, as FILE.h5:ROW.")
+            raise BadPicture(
+                "The oracle reads states, and a picture alone has none; give a row of a trace file, as FILE.h5:ROW."
+            )
         return self.template.oracle(moment.state, self.constants, step=moment.step)
 
 
@@ -117,7 +119,11 @@ class ToolExtractor(Extractor):
         if not sightings:
             raise BadPicture("There is no picture to read.")
         tracks = self._tracks(sightings)
-        last = {place: self._steady(place, tracks[:, i]) for i, place in enumerate(self._places) if place in sightings[-1].numbers}
+        last = {
+            place: self._steady(place, tracks[:, i])
+            for i, place in enumerate(self._places)
+            if place in sightings[-1].numbers
+        }
         last = {**sightings[-1].numbers, **last, **self._velocities(tracks, actions, len(tracks) - 1, look_ahead=False)}
         shown = place_numbers(self.objects, self._turned(last, near))
         hidden = sightings[-1].hidden
@@ -133,7 +139,11 @@ class ToolExtractor(Extractor):
         return self.space.wrap(self.space.read(graph.model_copy(update={"objects": known})))
 
     def observe(
-        self, frames: Sequence[Picture], actions: Float[np.ndarray, "T-1 A"] | None = None, *, near: Float[np.ndarray, " S"] | None = None
+        self,
+        frames: Sequence[Picture],
+        actions: Float[np.ndarray, "T-1 A"] | None = None,
+        *,
+        near: Float[np.ndarray, " S"] | None = None,
     ) -> Float[np.ndarray, " S"]:
         """The state at the last frame; what is hidden is taken to be where these frames last showed it,
         else where `near` has it.
@@ -141,13 +151,19 @@ class ToolExtractor(Extractor):
         sightings = [self.see(frame) for frame in frames]
         graph = self.graph(sightings, actions, near=near)
         before = {} if near is None else dict(zip(self._places, map(float, near), strict=True))
-        hidden = [place for place in before if place.split(".")[0] in sightings[-1].hidden and ".velocity." not in place]
+        hidden = [
+            place for place in before if place.split(".")[0] in sightings[-1].hidden and ".velocity." not in place
+        ]
         earlier = {place: before[place] for place in hidden}
         earlier |= {place: value for sighting in sightings for place, value in sighting.numbers.items()}
         missing = {place: value for place, value in earlier.items() if place not in sightings[-1].numbers}
-        return self.state(graph.model_copy(update={"objects": place_numbers(graph.objects, self._turned(missing, near))}))
+        return self.state(
+            graph.model_copy(update={"objects": place_numbers(graph.objects, self._turned(missing, near))})
+        )
 
-    def read_episode(self, frames: Iterable[Picture], actions: Float[np.ndarray, "T-1 A"] | None = None) -> Float[np.ndarray, "T S"]:
+    def read_episode(
+        self, frames: Iterable[Picture], actions: Float[np.ndarray, "T-1 A"] | None = None
+    ) -> Float[np.ndarray, "T S"]:
         """The states of a whole episode, read with what comes before and after:
         gaps are bridged, angles do not jump.
         """
@@ -173,7 +189,10 @@ class ToolExtractor(Extractor):
         """How far off a reading is by each error metric (root mean square), as the calibration found it."""
         noise = np.array([self.calibration.noise.get(place, 0.0) for place in self._places])
         draws = np.random.default_rng(0).normal(0.0, 1.0, (1000, len(noise))) * noise
-        return {name: float(np.sqrt(np.mean(metric(draws, np.zeros_like(draws)) ** 2))) for name, metric in error_metrics.items()}
+        return {
+            name: float(np.sqrt(np.mean(metric(draws, np.zeros_like(draws)) ** 2)))
+            for name, metric in error_metrics.items()
+        }
 
     @functools.cached_property
     def _places(self) -> list[str]:
@@ -187,14 +206,20 @@ class ToolExtractor(Extractor):
         wanted = (self.size_px, self.size_px, 3)
         if not isinstance(frame, np.ndarray) or frame.dtype != np.uint8 or frame.shape != wanted:
             found = f"{frame.shape} of {frame.dtype}" if isinstance(frame, np.ndarray) else type(frame).__name__
-            raise BadPicture(f"A picture here is {self.size_px} x {self.size_px} pixels of three colours in bytes, not {found}.")
+            raise BadPicture(
+                f"A picture here is {self.size_px} x {self.size_px} pixels of three colours in bytes, not {found}."
+            )
 
     def _tracks(self, sightings: Sequence[Sighting]) -> Float[np.ndarray, "T S"]:
         """The numbers of the state over time, NaN where nothing was seen, angles without jumps."""
         numbers = np.array([[sighting.numbers.get(place, np.nan) for place in self._places] for sighting in sightings])
-        return np.stack([unwrap(numbers[:, i], self._periods.get(place)) for i, place in enumerate(self._places)], axis=1)
+        return np.stack(
+            [unwrap(numbers[:, i], self._periods.get(place)) for i, place in enumerate(self._places)], axis=1
+        )
 
-    def _velocities(self, tracks: np.ndarray, actions: np.ndarray | None, step: int, *, look_ahead: bool) -> dict[str, float]:
+    def _velocities(
+        self, tracks: np.ndarray, actions: np.ndarray | None, step: int, *, look_ahead: bool
+    ) -> dict[str, float]:
         places, poses = sources(self.space)
         if not places:
             return {}

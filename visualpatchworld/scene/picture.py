@@ -30,8 +30,20 @@ def read_picture(path: Path) -> UInt8[np.ndarray, "h w 3"]:
             warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
             decoded = PIL.Image.open(io.BytesIO(content), formats=("PNG", "JPEG")).convert("RGB")
         return np.array(decoded, np.uint8)
-    except (OSError, SyntaxError, ValueError, EOFError, MemoryError, OverflowError, struct.error, zlib.error, *_too_large()):
-        raise BadPicture(f"'{path}' is not a picture that can be read, or it is damaged; PNG and JPEG can be read.") from None
+    except (
+        OSError,
+        SyntaxError,
+        ValueError,
+        EOFError,
+        MemoryError,
+        OverflowError,
+        struct.error,
+        zlib.error,
+        *_too_large(),
+    ):
+        raise BadPicture(
+            f"'{path}' is not a picture that can be read, or it is damaged; PNG and JPEG can be read."
+        ) from None
 
 
 def _too_large() -> tuple[type[Exception], ...]:
@@ -106,4 +118,7 @@ def _lines(item: SceneObject, camera: Camera) -> list[Line]:
         return [pixels(np.array([[0.0, 0.0], [shape.length, 0.0]]))]
     if shape.radius is not None:
         return [pixels(shape.radius * np.stack([np.cos(ROUND), np.sin(ROUND)], axis=1))]
-    return [camera.project(place) + MARK_PX * np.array(arm) for arm in ([[-1.0, 0.0], [1.0, 0.0]], [[0.0, -1.0], [0.0, 1.0]])]
+    return [
+        camera.project(place) + MARK_PX * np.array(arm)
+        for arm in ([[-1.0, 0.0], [1.0, 0.0]], [[0.0, -1.0], [0.0, 1.0]])
+    ]

@@ -114,7 +114,9 @@ class SceneGraph(_Part):
         for item in self.objects:
             if item.name == name:
                 return item
-        raise BadGraph(f"The scene graph has no object '{name}'; it has {', '.join(o.name for o in self.objects) or 'none'}.")
+        raise BadGraph(
+            f"The scene graph has no object '{name}'; it has {', '.join(o.name for o in self.objects) or 'none'}."
+        )
 
     def data(self) -> dict[str, Any]:
         """The graph as JSON values, without the fields that hold nothing."""

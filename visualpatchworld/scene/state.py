@@ -41,7 +41,8 @@ class StateField:
             if not thing or ending not in PLACES:
                 endings = ", ".join(f"_{name}" for name in PLACES)
                 raise BadState(
-                    f"The field '{self.name}' ends in none of {endings}: say where it lies, as at='thing.attributes.{self.name}'."
+                    f"The field '{self.name}' ends in none of {endings}: say where it lies, as "
+                    f"at='thing.attributes.{self.name}'."
                 )
             object.__setattr__(self, "at", f"{thing}.{PLACES[ending]}")
 
@@ -90,7 +91,9 @@ class StateSpace:
         """The state as a float64 vector, or `BadState` when its length or a value is wrong."""
         vector = np.array(state, dtype=np.float64)
         if vector.shape != (len(self),):
-            raise BadState(f"A state here has {len(self)} numbers ({', '.join(self.names)}), not the shape {vector.shape}.")
+            raise BadState(
+                f"A state here has {len(self)} numbers ({', '.join(self.names)}), not the shape {vector.shape}."
+            )
         if not np.isfinite(vector).all():
             bad = self.names[int(np.flatnonzero(~np.isfinite(vector))[0])]
             raise BadState(f"The state's '{bad}' is not finite.")
@@ -133,7 +136,10 @@ def _value(graph: SceneGraph, field: StateField) -> float:
     holder = getattr(graph[name], part)
     value = holder.get(key) if isinstance(holder, dict) else getattr(holder, key)
     if value is None:
-        raise BadGraph(f"The scene graph ({graph.metadata.source}) does not say {field.at}, which the state's '{field.name}' needs.")
+        raise BadGraph(
+            f"The scene graph ({graph.metadata.source}) does not say {field.at}, which the state's "
+            f"'{field.name}' needs."
+        )
     return float(value)
 
 
@@ -172,11 +178,18 @@ class SceneTemplate:
         unit = next((field.unit for field in space if field.at.endswith("pose.x")), "")
         return replace(self, domain=self.domain or name, state_space=space, length_unit=self.length_unit or unit)
 
-    def graph(self, objects: Sequence[SceneObject], source: Source, *, step: int | None = None, notes: Sequence[str] = ()) -> SceneGraph:
+    def graph(
+        self, objects: Sequence[SceneObject], source: Source, *, step: int | None = None, notes: Sequence[str] = ()
+    ) -> SceneGraph:
         """A graph of these objects with their relations."""
         relations = relate(objects, near=self.near, y_axis=self.y_axis)
         metadata = Metadata(
-            domain=self.domain, source=source, length_unit=self.length_unit, y_axis=self.y_axis, step=step, notes=tuple(notes)
+            domain=self.domain,
+            source=source,
+            length_unit=self.length_unit,
+            y_axis=self.y_axis,
+            step=step,
+            notes=tuple(notes),
         )
         return SceneGraph(metadata=metadata, objects=tuple(objects), relations=relations)
 

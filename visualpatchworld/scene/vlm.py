@@ -82,7 +82,9 @@ class VlmExtractor(Extractor):
                 return self._graph(parsed(reply), step)
             except BadGraph as error:
                 complaint = f"\nYour last answer could not be used: {error}"
-        raise BadGraph(f"The model '{self.client.model}' gave no usable answer in {NUM_TRIES} tries;{complaint.partition(':')[2]}")
+        raise BadGraph(
+            f"The model '{self.client.model}' gave no usable answer in {NUM_TRIES} tries;{complaint.partition(':')[2]}"
+        )
 
     def _graph(self, seen: Seen, step: int | None) -> SceneGraph:
         reports = {report.name: report for report in seen.objects}
@@ -97,7 +99,11 @@ class VlmExtractor(Extractor):
             step=step,
             notes=_notes(reports, names, self.picture_to_world is None),
         )
-        return SceneGraph(metadata=metadata, objects=objects, relations=tuple(Relation(**relation.model_dump()) for relation in relations))
+        return SceneGraph(
+            metadata=metadata,
+            objects=objects,
+            relations=tuple(Relation(**relation.model_dump()) for relation in relations),
+        )
 
     def _object(self, item: SceneObject, report: SeenObject | None) -> SceneObject:
         visible = report is not None and report.visible
@@ -115,7 +121,9 @@ def prompt_text(known: Sequence[SceneObject], shape: Sequence[int]) -> str:
     """What the model is asked, with the names it may use."""
     template = Template(resources.files(scene).joinpath("vlm_prompt.txt").read_text(encoding="utf-8"))
     objects = "\n".join(f"- {item.name} ({item.kind})" for item in known)
-    return template.substitute(objects=objects, first=known[0].name, second=known[-1].name, width=shape[1], height=shape[0])
+    return template.substitute(
+        objects=objects, first=known[0].name, second=known[-1].name, width=shape[1], height=shape[0]
+    )
 
 
 def parsed(reply: Reply) -> Seen:

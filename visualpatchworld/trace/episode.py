@@ -40,7 +40,9 @@ class FramesInFile:
             with h5py.File(self.path) as file:
                 return file[self.column][where]  # pyright: ignore[reportIndexIssue, reportReturnType]
         except OSError as error:
-            raise BadTrace(f"'{self.path}': the pictures of rows {rows} can not be read; the file is damaged.") from error
+            raise BadTrace(
+                f"'{self.path}': the pictures of rows {rows} can not be read; the file is damaged."
+            ) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +99,9 @@ def episodes_of_arrays(domain: Domain, constants: Constants, runs: Iterable[tupl
     """
     simulator = domain.simulator(constants)
     simulator.reset(seed=0)
-    return Traces(None, domain.name, constants, tuple(_episode(domain, simulator, i, run) for i, run in enumerate(runs)))
+    return Traces(
+        None, domain.name, constants, tuple(_episode(domain, simulator, i, run) for i, run in enumerate(runs))
+    )
 
 
 def _episode(domain: Domain, simulator: Simulator, index: int, run: tuple[Any, Any]) -> Episode:
@@ -105,7 +109,8 @@ def _episode(domain: Domain, simulator: Simulator, index: int, run: tuple[Any, A
     wanted = (len(states), len(domain.scene.state_space)), (len(states) - 1, domain.layout.action.width)
     if (states.shape, actions.shape) != wanted:
         raise BadTrace(
-            f"Run {index}: states of shape {states.shape} and actions of shape {actions.shape}; for {len(states)} states "
+            f"Run {index}: states of shape {states.shape} and actions of shape {actions.shape}; for "
+            f"{len(states)} states "
             f"'{domain.name}' takes {wanted[0]} and {wanted[1]}, an action between each two states."
         )
     if not (np.isfinite(states).all() and np.isfinite(actions).all()):
@@ -134,11 +139,15 @@ def for_tasks(episodes: Sequence[Episode]) -> Sequence[Episode]:
 def _num_kept(episodes: Sequence[Episode]) -> int:
     if len(episodes) < FEWEST:
         counted = "1 episode" if len(episodes) == 1 else f"{len(episodes)} episodes"
-        raise BadTrace(f"{counted} cannot be split into some to fit to and others to test on; at least {FEWEST} are needed.")
+        raise BadTrace(
+            f"{counted} cannot be split into some to fit to and others to test on; at least {FEWEST} are needed."
+        )
     return max(1, round(TEST_SHARE * len(episodes)))
 
 
-def collect(domain: Domain, constants: Constants, *, episodes: int, seed: int, pixels: bool = False) -> Iterator[Episode]:
+def collect(
+    domain: Domain, constants: Constants, *, episodes: int, seed: int, pixels: bool = False
+) -> Iterator[Episode]:
     """Episodes one by one; each has a seed of its own, so that none depends on those before it."""
     simulator = domain.simulator(constants)
     seeds = np.random.SeedSequence(seed)
@@ -159,7 +168,9 @@ def record(domain: Domain, simulator: Simulator, index: int, seed: np.random.See
             frames.append(simulator.render())
         chosen = act()
         # Rounded as the file keeps it before it acts, so that a replay of the file repeats the episode.
-        action = np.clip(np.zeros(simulator.action_dim) if chosen is None else chosen, -1, 1).astype(domain.layout.action.dtype)
+        action = np.clip(np.zeros(simulator.action_dim) if chosen is None else chosen, -1, 1).astype(
+            domain.layout.action.dtype
+        )
         actions.append(action)
         if chosen is None:
             break
@@ -167,7 +178,9 @@ def record(domain: Domain, simulator: Simulator, index: int, seed: np.random.See
     # Nothing is recorded of what follows the last action.
     done = np.array(actions[:-1], dtype=np.float64).reshape(-1, simulator.action_dim)
     shown = np.array(frames) if pixels else None
-    return Episode(index=index, observations=np.array(states), engine_states=np.array(engine_states), actions=done, frames=shown)
+    return Episode(
+        index=index, observations=np.array(states), engine_states=np.array(engine_states), actions=done, frames=shown
+    )
 
 
 RECENT_FRAMES = 4  # from which velocities are read
@@ -197,4 +210,10 @@ def _record(traces: Traces, episode: Episode, extractor: Extractor, view: str, s
         for t in steps
         if t + stride < episode.num_rows
     ]
-    return {"domain": traces.domain, "episode": episode.index, "view": view, "stride": stride, "transitions": transitions}
+    return {
+        "domain": traces.domain,
+        "episode": episode.index,
+        "view": view,
+        "stride": stride,
+        "transitions": transitions,
+    }

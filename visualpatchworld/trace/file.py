@@ -34,7 +34,11 @@ def episode_lengths(file: h5py.File, path: Path, num_rows: int) -> Int[np.ndarra
     """The length of each episode from `ep_len`, else `ep_offset`, else the row labels;
     all that are present must agree.
     """
-    found = {name: _index_column(file, path, name) for name in ("ep_len", "ep_offset", *EPISODE_LABELS, "step_idx") if name in file}
+    found = {
+        name: _index_column(file, path, name)
+        for name in ("ep_len", "ep_offset", *EPISODE_LABELS, "step_idx")
+        if name in file
+    }
     for name in (*EPISODE_LABELS, "step_idx"):
         if name in found and len(found[name]) != num_rows:
             raise BadTrace(f"'{path}': '{name}' has {len(found[name])} rows where 'action' has {num_rows}.")
@@ -56,17 +60,24 @@ def _starts(found: dict[str, np.ndarray], path: Path) -> np.ndarray:
             return np.flatnonzero(np.diff(found[name], prepend=found[name][0] - 1))
     if "step_idx" in found:
         return np.flatnonzero(found["step_idx"] == 0)
-    raise BadTrace(f"'{path}' does not say where episodes begin: it has none of ep_len, ep_offset, {', '.join(EPISODE_LABELS)}, step_idx.")
+    raise BadTrace(
+        f"'{path}' does not say where episodes begin: it has none of ep_len, ep_offset, "
+        f"{', '.join(EPISODE_LABELS)}, step_idx."
+    )
 
 
 def _check_agreement(found: dict[str, np.ndarray], path: Path, lengths: np.ndarray) -> None:
     starts = np.cumsum(lengths) - lengths
     if "ep_offset" in found and not np.array_equal(found["ep_offset"], starts):
-        raise BadTrace(f"'{path}': 'ep_offset' does not follow from the episode lengths; episodes must lie one after another.")
+        raise BadTrace(
+            f"'{path}': 'ep_offset' does not follow from the episode lengths; episodes must lie one after another."
+        )
     for name in EPISODE_LABELS:
         if name in found and not np.array_equal(found[name], np.repeat(found[name][starts], lengths)):
             raise BadTrace(f"'{path}': '{name}' changes within an episode.")
-    if "step_idx" in found and not np.array_equal(found["step_idx"], np.arange(lengths.sum()) - np.repeat(starts, lengths)):
+    if "step_idx" in found and not np.array_equal(
+        found["step_idx"], np.arange(lengths.sum()) - np.repeat(starts, lengths)
+    ):
         raise BadTrace(f"'{path}': 'step_idx' does not count up from 0 in every episode.")
 
 
@@ -84,7 +95,11 @@ def has_columns(file: h5py.File, columns: tuple[Column, ...]) -> bool:
 
 def read_columns(file: h5py.File, path: Path, columns: tuple[Column, ...]) -> dict[str, Float[np.ndarray, "T W"]]:
     """These columns and no others, with the widths the domain expects; an optional one may be absent."""
-    return {column.name: _read_column(file, path, column) for column in columns if column.name in file or not column.optional}
+    return {
+        column.name: _read_column(file, path, column)
+        for column in columns
+        if column.name in file or not column.optional
+    }
 
 
 def _read_column(file: h5py.File, path: Path, column: Column) -> np.ndarray:
@@ -92,7 +107,8 @@ def _read_column(file: h5py.File, path: Path, column: Column) -> np.ndarray:
     width = int(np.prod(dataset.shape[1:]))
     if dataset.dtype.kind not in "fiu" or width != column.width:
         raise BadTrace(
-            f"'{path}': '{column.name}' has {width} values of type {dataset.dtype} a row where this domain has {column.width} numbers; "
+            f"'{path}': '{column.name}' has {width} values of type {dataset.dtype} a row where this "
+            f"domain has {column.width} numbers; "
             "is it a file of another domain?"
         )
     return dataset[()].reshape(-1, width).astype(np.float64)
@@ -108,7 +124,9 @@ def column_dataset(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
         raise BadTrace(f"'{path}': '{name}' lies in another file; a trace file holds all its columns itself.")
     size = found.dtype.itemsize * math.prod(found.shape)
     if size > max(ALWAYS_FINE, MOST_PACKED * found.id.get_storage_size()):
-        raise BadTrace(f"'{path}': '{name}' says that it has the shape {found.shape}, but the file holds hardly any of it.")
+        raise BadTrace(
+            f"'{path}': '{name}' says that it has the shape {found.shape}, but the file holds hardly any of it."
+        )
     return found
 
 
@@ -135,7 +153,9 @@ def check_finite(path: Path, name: str, values: np.ndarray, lengths: np.ndarray)
         starts = np.cumsum(lengths) - lengths
         episode = int(np.searchsorted(starts, rows[0], side="right")) - 1
         wrong = f"larger than {LARGEST:g}" if np.isfinite(values[rows[0]]).all() else "not finite"
-        raise BadTrace(f"'{path}': the {name} in row {rows[0]} (episode {episode}, step {rows[0] - starts[episode]}) is {wrong}.")
+        raise BadTrace(
+            f"'{path}': the {name} in row {rows[0]} (episode {episode}, step {rows[0] - starts[episode]}) is {wrong}."
+        )
 
 
 PIXELS = "pixels"
@@ -154,7 +174,9 @@ def read_traces(path: Path, domain: Domain) -> Traces:
             return _read(file, path, domain)
     # What h5py raises on a damaged file.
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
-        raise BadTrace(f"'{path}' can not be read; it is damaged, cut short or not for us to open ({_first_line(error)}).") from error
+        raise BadTrace(
+            f"'{path}' can not be read; it is damaged, cut short or not for us to open ({_first_line(error)})."
+        ) from error
 
 
 def _read(file: h5py.File, path: Path, domain: Domain) -> Traces:
@@ -174,7 +196,9 @@ def _read(file: h5py.File, path: Path, domain: Domain) -> Traces:
         states = _observed(engine_states, domain, constants)
     for name, values in (("state", states), ("engine state", engine_states)):
         if len(values) != len(actions):
-            raise BadTrace(f"'{path}': its columns differ in length, {len(values)} rows of {name} but {len(actions)} of 'action'.")
+            raise BadTrace(
+                f"'{path}': its columns differ in length, {len(values)} rows of {name} but {len(actions)} of 'action'."
+            )
         check_finite(path, name, values, lengths)
     ends = np.cumsum(lengths)
     # Upstream may write NaN where an episode is over; nothing follows from that action, so it reads as no action.
@@ -202,7 +226,9 @@ def _attribute(file: h5py.File, path: Path, name: str, kind: type, default: Any)
         return default
     value = value.item() if isinstance(value, (np.generic, np.ndarray)) and np.size(value) == 1 else value
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise BadTrace(f"'{path}': its '{name}' must be {'a text' if kind is str else 'a whole number'}, not {_shortened(value)}.")
+        raise BadTrace(
+            f"'{path}': its '{name}' must be {'a text' if kind is str else 'a whole number'}, not {_shortened(value)}."
+        )
     return value
 
 
@@ -219,7 +245,9 @@ def _constants(file: h5py.File, path: Path, domain: Domain) -> Constants:
             raise ValueError(f"not names with values, but {_shortened(found)}")
         return domain.constants.varied(found)
     except (ValueError, VpwError) as error:
-        raise BadTrace(f"'{path}': its 'constants' are not those of '{domain.name}' ({str(error).rstrip('.')}).") from error
+        raise BadTrace(
+            f"'{path}': its 'constants' are not those of '{domain.name}' ({str(error).rstrip('.')})."
+        ) from error
 
 
 def _observed(engine_states: np.ndarray, domain: Domain, constants: Constants) -> np.ndarray:
@@ -239,7 +267,10 @@ def _has_frames(file: h5py.File, path: Path, num_rows: int) -> bool:
     shape, dtype = (num_rows, FRAME_SIZE_PX, FRAME_SIZE_PX, 3), np.dtype(np.uint8)
     found = column_dataset(file, path, PIXELS)
     if (found.shape, found.dtype) != (shape, dtype):
-        raise BadTrace(f"'{path}': '{PIXELS}' has the shape {found.shape} of type {found.dtype} where {shape} of {dtype} are needed.")
+        raise BadTrace(
+            f"'{path}': '{PIXELS}' has the shape {found.shape} of type {found.dtype} where {shape} of "
+            f"{dtype} are needed."
+        )
     return True
 
 
@@ -338,7 +369,9 @@ def _append(file: h5py.File, columns: dict[str, np.ndarray], disk: _PatientFile)
             # A picture is a chunk of its own, so that reading one does not unpack its neighbours.
             rows = 1 if name == PIXELS else CHUNK_ROWS
             shape = values.shape[1:]
-            file.create_dataset(name, (0, *shape), values.dtype, chunks=(rows, *shape), maxshape=(None, *shape), **hdf5plugin.Blosc())
+            file.create_dataset(
+                name, (0, *shape), values.dtype, chunks=(rows, *shape), maxshape=(None, *shape), **hdf5plugin.Blosc()
+            )
         dataset = file[name]
         assert isinstance(dataset, h5py.Dataset)
         dataset.resize(len(dataset) + len(values), axis=0)

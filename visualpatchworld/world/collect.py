@@ -1,4 +1,6 @@
-"""Gathering experience: many short episodes of varied actions, from resets and from chosen places, within a budget of steps."""
+"""Gathering experience: many short episodes of varied actions,
+from resets and from chosen places, within a budget of steps.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,22 @@ TRIES = 8  # of a place, before an episode begins with a reset
 SHORT = 5  # steps of an episode from which no further place is made
 PLACES_PER_EPISODE = 20
 
-Policy = Callable[[Sequence[Float[np.ndarray, " O"]]], Float[np.ndarray, " A"] | None]  # all seen so far -> action, or None to stop
+# All seen so far -> action, or None to stop.
+Policy = Callable[[Sequence[Float[np.ndarray, " O"]]], Float[np.ndarray, " A"] | None]
 
 
 def collect(
-    world: World, steps: int, rng: np.random.Generator, visited: list[np.ndarray] | None = None, episodes: int | None = None
+    world: World,
+    steps: int,
+    rng: np.random.Generator,
+    visited: list[np.ndarray] | None = None,
+    episodes: int | None = None,
 ) -> list[Trajectory]:
-    """Trajectories of at most so many steps in all, the steps that finding the world's powers takes included; of a log, what it holds.
+    """Trajectories of at most so many steps in all, the steps that
+    finding the world's powers takes included; of a log, what it holds.
 
-    At most the first so many `episodes`, where that is asked. Where the world can be put into places, some that it came through are added
-    to `visited`.
+    At most the first so many `episodes`, where that is asked. Where the world can be put into places, some that it came
+    through are added to `visited`.
 
     Example: `collect(open_world("Pendulum-v1"), 1000, np.random.default_rng(0))`
     """
@@ -42,7 +50,8 @@ def collect(
         return list(world.logged())[:episodes]
     trajectories: list[Trajectory] = []
     visited = [] if visited is None else visited
-    lasted = {kind: [float(min(LENGTHS))] for kind in NEW_PLACES}  # steps that episodes from each kind of place went on for
+    # Steps that episodes from each kind of place went on for.
+    lasted = {kind: [float(min(LENGTHS))] for kind in NEW_PLACES}
     barren = 0
     for number in range(10 * steps):
         left = steps - (world.env_steps - before)
@@ -50,7 +59,8 @@ def collect(
             break
         # The first episodes and then every third begin where the world itself begins.
         placed = "place" in powers and number >= 3 and number % 3 != 0 and len(visited) > 3
-        # Places from which a world soon ends teach little, so kinds of places are drawn by how long episodes from them last.
+        # Places from which a world soon ends teach little, so kinds of places are drawn by how long episodes from them
+        # last.
         means = np.array([np.mean(lasted[kind]) for kind in NEW_PLACES])
         kind = NEW_PLACES[rng.choice(len(NEW_PLACES), p=means / means.sum())]
         first = _begin_placed(world, visited, kind, rng) if placed else None
@@ -94,8 +104,8 @@ def record(
 ) -> Trajectory:
     """What a policy brings from the present moment on, up to an end or to so many steps.
 
-    With `every`, the place before each so many steps is added to `visited`. Where a world was put into its first place and shows that
-    otherwise than when it comes there, the first step is left out.
+    With `every`, the place before each so many steps is added to `visited`. Where a world was put into its first place
+    and shows that otherwise than when it comes there, the first step is left out.
     """
     observations, rewards, done, terminated = [first], [], [], False
     while most is None or len(done) < most:
@@ -121,7 +131,9 @@ def record(
 
 
 def excitation(space: ActionSpace, style: Style, length: int, rng: np.random.Generator) -> Float[np.ndarray, "T A"]:
-    """A sequence of actions in one style, each column for itself: held for random times, new at each step, extreme, none, or smooth."""
+    """A sequence of actions in one style, each column for itself: held
+    for random times, new at each step, extreme, none, or smooth.
+    """
     columns = [_column(space, style, length, k, rng) for k in range(len(space))]
     return np.stack(columns, axis=1) if columns else np.zeros((length, 0))
 
@@ -152,8 +164,12 @@ def _holds(length: int, rng: np.random.Generator) -> np.ndarray:
     return np.repeat(np.arange(length), lengths)[:length]
 
 
-def _begin_placed(world: World, visited: Sequence[np.ndarray], kind: NewPlace, rng: np.random.Generator) -> np.ndarray | None:
-    """What is observed at a new place near, between or somewhat beyond the visited ones; None where the world takes none of several."""
+def _begin_placed(
+    world: World, visited: Sequence[np.ndarray], kind: NewPlace, rng: np.random.Generator
+) -> np.ndarray | None:
+    """What is observed at a new place near, between or somewhat beyond
+    the visited ones; None where the world takes none of several.
+    """
     known = np.array(visited)
     low, high, spread = known.min(axis=0), known.max(axis=0), known.std(axis=0)
     for _ in range(TRIES):
@@ -176,5 +192,7 @@ def _begin_placed(world: World, visited: Sequence[np.ndarray], kind: NewPlace, r
 
 
 def whole_numbers(places: Float[np.ndarray, "N P"]) -> Bool[np.ndarray, " P"]:
-    """Which numbers of places are counts, choices or cells, of which there is nothing between two: whole ones that are not all the same."""
+    """Which numbers of places are counts, choices or cells, of which
+    there is nothing between two: whole ones that are not all the same.
+    """
     return (places == np.round(places)).all(axis=0) & (np.ptp(places, axis=0) > 0)

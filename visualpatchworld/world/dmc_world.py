@@ -1,4 +1,6 @@
-"""A dm_control environment as a world: observations laid flat under their names, and the physics' state as its place."""
+"""A dm_control environment as a world: observations laid flat
+under their names, and the physics' state as its place.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,12 @@ class DmcWorld(LiveWorld):
         self.field_names = tuple(one for key in spec for one in numbered(key, int(np.prod(spec[key].shape, dtype=int))))
         action = env.action_spec()
         size = int(np.prod(action.shape, dtype=int))
-        low, high = bounded(np.broadcast_to(action.minimum, action.shape), np.broadcast_to(action.maximum, action.shape))
-        self.action_space = ActionSpace("continuous", tuple(low.tolist()), tuple(high.tolist()), names=tuple(f"a{i}" for i in range(size)))
+        low, high = bounded(
+            np.broadcast_to(action.minimum, action.shape), np.broadcast_to(action.maximum, action.shape)
+        )
+        self.action_space = ActionSpace(
+            "continuous", tuple(low.tolist()), tuple(high.tolist()), names=tuple(f"a{i}" for i in range(size))
+        )
         limit = getattr(env, "_step_limit", np.inf)
         self.time_limit = int(np.ceil(limit)) if np.isfinite(limit) else None
         self.dt = float(env.control_timestep())
@@ -119,10 +125,24 @@ class DmcWorld(LiveWorld):
         return np.concatenate([np.asarray(part, dtype=np.float64).reshape(-1) for part in observation.values()])
 
 
-_MODEL_PARTS = ("geom_pos", "geom_quat", "geom_size", "body_pos", "body_quat", "body_mass", "body_inertia", "site_pos", "site_size")
+_MODEL_PARTS = (
+    "geom_pos",
+    "geom_quat",
+    "geom_size",
+    "body_pos",
+    "body_quat",
+    "body_mass",
+    "body_inertia",
+    "site_pos",
+    "site_size",
+)
 _BEGINNING = {"_reset_next_step": False, "_step_count": 0}  # where dm_control keeps its place in an episode
 
 
 def is_dmc(thing: Any) -> bool:
-    """Whether something is a dm_control environment, told by what it can do, since importing dm_control to ask takes seconds."""
-    return all(hasattr(thing, name) for name in ("physics", "task", "action_spec", "observation_spec", "control_timestep"))
+    """Whether something is a dm_control environment, told by what
+    it can do, since importing dm_control to ask takes seconds.
+    """
+    return all(
+        hasattr(thing, name) for name in ("physics", "task", "action_spec", "observation_spec", "control_timestep")
+    )

@@ -1,4 +1,6 @@
-"""Spaces of numbers laid flat: nested observations become named fields, and actions of any common kind become rows of numbers."""
+"""Spaces of numbers laid flat: nested observations become named
+fields, and actions of any common kind become rows of numbers.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,15 @@ class BadSpace(VpwError):
 def field_names(space: gym.Space, name: str = "") -> tuple[str, ...]:
     """A name for every number of an observation: the keys it lies under, and its place where there are several."""
     if _is_finite(space):
-        raise BadSpace(f"The observation is the number of a case, {space}, and no amount: a table describes such a world, not a law.")
+        raise BadSpace(
+            f"The observation is the number of a case, {space}, and no amount: a table describes such a "
+            "world, not a law."
+        )
     names = _names(space, name)
     if len(names) > MOST_FIELDS:
-        raise BadSpace(f"An observation of {len(names)} numbers is more than the {MOST_FIELDS} that can be read as fields.")
+        raise BadSpace(
+            f"An observation of {len(names)} numbers is more than the {MOST_FIELDS} that can be read as fields."
+        )
     return names
 
 
@@ -48,7 +55,8 @@ def _names(space: gym.Space, name: str) -> tuple[str, ...]:
     if isinstance(space, (gym.spaces.Box, gym.spaces.MultiDiscrete, gym.spaces.MultiBinary)):
         if len(space.shape) >= 2 and np.issubdtype(space.dtype, np.integer) and np.prod(space.shape) > MOST_FIELDS:
             raise BadSpace(
-                f"The observation is a picture of shape {space.shape}; fields must be numbers, so bring states or a log of them."
+                f"The observation is a picture of shape {space.shape}; fields must be numbers, so bring "
+                "states or a log of them."
             )
         return numbered(name, int(np.prod(space.shape)))
     raise BadSpace(f"An observation of the kind {type(space).__name__} can not be read as numbers.")
@@ -82,10 +90,14 @@ def flatten(space: gym.Space, observation: Any) -> Float[np.ndarray, " O"]:
 
 
 def action_space(space: gym.Space) -> tuple[ActionSpace, Callable[[Float[np.ndarray, " A"]], Any]]:
-    """What an action is, and the function from a row of numbers to the member of the space that the environment takes."""
+    """What an action is, and the function from a row of numbers
+    to the member of the space that the environment takes.
+    """
     if isinstance(space, gym.spaces.Discrete):
         first = int(space.start)
-        return ActionSpace("discrete", counts=(int(space.n),), names=("a0",)), lambda row: _choice(row[0], int(space.n)) + first
+        return ActionSpace(
+            "discrete", counts=(int(space.n),), names=("a0",)
+        ), lambda row: _choice(row[0], int(space.n)) + first
     if isinstance(space, gym.spaces.MultiBinary):
         return _choices(np.full(int(np.prod(space.shape)), 2), np.zeros(int(np.prod(space.shape)), int), space)
     if isinstance(space, gym.spaces.MultiDiscrete):
@@ -96,13 +108,23 @@ def action_space(space: gym.Space) -> tuple[ActionSpace, Callable[[Float[np.ndar
     if isinstance(space, gym.spaces.Box):
         low, high = bounded(space.low, space.high)
         shape, dtype = space.shape, space.dtype
-        flat = ActionSpace("continuous", low=tuple(low.tolist()), high=tuple(high.tolist()), names=tuple(f"a{i}" for i in range(len(low))))
+        flat = ActionSpace(
+            "continuous",
+            low=tuple(low.tolist()),
+            high=tuple(high.tolist()),
+            names=tuple(f"a{i}" for i in range(len(low))),
+        )
         return flat, lambda row: np.clip(row, low, high).astype(dtype).reshape(shape)
-    raise BadSpace(f"An action of the kind {type(space).__name__} is not supported; Box, Discrete, MultiDiscrete and MultiBinary are.")
+    raise BadSpace(
+        f"An action of the kind {type(space).__name__} is not supported; Box, Discrete, MultiDiscrete "
+        "and MultiBinary are."
+    )
 
 
 def bounded(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of an action; a side without one is bounded at a width of one, since nobody says what the world can bear."""
+    """Bounds of an action; a side without one is bounded at a
+    width of one, since nobody says what the world can bear.
+    """
     low, high = np.asarray(low, float).reshape(-1), np.asarray(high, float).reshape(-1)
     huge = np.finfo(np.float32).max / 2
     no_low, no_high = low < -huge, high > huge
@@ -110,8 +132,12 @@ def bounded(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(no_low, np.where(no_high, -WIDEST, high - 2 * WIDEST), low), above
 
 
-def _choices(counts: np.ndarray, starts: np.ndarray, space: gym.Space) -> tuple[ActionSpace, Callable[[np.ndarray], Any]]:
-    flat = ActionSpace("discrete", counts=tuple(int(n) for n in counts), names=tuple(f"a{i}" for i in range(len(counts))))
+def _choices(
+    counts: np.ndarray, starts: np.ndarray, space: gym.Space
+) -> tuple[ActionSpace, Callable[[np.ndarray], Any]]:
+    flat = ActionSpace(
+        "discrete", counts=tuple(int(n) for n in counts), names=tuple(f"a{i}" for i in range(len(counts)))
+    )
     return flat, lambda row: (np.clip(np.round(row), 0, counts - 1) + starts).astype(space.dtype).reshape(space.shape)
 
 

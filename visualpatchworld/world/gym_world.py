@@ -1,4 +1,6 @@
-"""A Gymnasium environment as a world: its wrappers, its time limit and its warnings handled, and its state found by trying."""
+"""A Gymnasium environment as a world: its wrappers, its time
+limit and its warnings handled, and its state found by trying.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,17 @@ from visualpatchworld.world.live import LiveWorld, Power
 
 MOST_PLACE = 200  # numbers in a place; more is no state but a picture or a table
 _STANDARD = (TimeLimit, OrderEnforcing, PassiveEnvChecker)
-_OBSERVERS = ("_get_obs", "_get_ob", "_get_observation", "get_obs", "get_observation", "_observe", "observe", "_obs", "_observation")
+_OBSERVERS = (
+    "_get_obs",
+    "_get_ob",
+    "_get_observation",
+    "get_obs",
+    "get_observation",
+    "_observe",
+    "observe",
+    "_obs",
+    "_observation",
+)
 
 
 class BadEnvironment(VpwError):
@@ -56,7 +68,11 @@ class GymWorld(LiveWorld):
 
     def taken(self, action: Float[np.ndarray, " A"]) -> Float[np.ndarray, " A"]:
         given = np.asarray(action, dtype=np.float64)
-        return given if self.action_space.kind == "discrete" else np.asarray(self._member(given), dtype=np.float64).reshape(-1)
+        return (
+            given
+            if self.action_space.kind == "discrete"
+            else np.asarray(self._member(given), dtype=np.float64).reshape(-1)
+        )
 
     def _told_powers(self) -> frozenset[Power]:
         told = super()._told_powers()
@@ -93,11 +109,16 @@ class GymWorld(LiveWorld):
         return layers
 
     def _shared(self) -> dict[int, Any]:
-        """What copies have in common, as `deepcopy` takes it: what no step changes, and the engine's data, which are copied apart."""
+        """What copies have in common, as `deepcopy` takes it: what no
+        step changes, and the engine's data, which are copied apart.
+        """
         inner = self.env.unwrapped
         things = [getattr(inner, name, None) for name in ("model", "data", "mujoco_renderer", "spec")] + self._layers()
         things += [
-            thing for layer in self._layers() for thing in vars(layer).values() if isinstance(thing, gym.Space) or _is_for_drawing(thing)
+            thing
+            for layer in self._layers()
+            for thing in vars(layer).values()
+            if isinstance(thing, gym.Space) or _is_for_drawing(thing)
         ]
         return {id(thing): thing for thing in things if thing is not None}
 
@@ -105,8 +126,12 @@ class GymWorld(LiveWorld):
         """The attributes of every layer and the engine's data, copied; None where some can not be."""
         inner = self.env.unwrapped
         try:
-            attributes = [{key: value for key, value in vars(layer).items() if key != "env"} for layer in self._layers()]
-            return copy.deepcopy(attributes, self._shared()), copy.copy(inner.data) if _has_engine_state(inner) else None  # pyright: ignore
+            attributes = [
+                {key: value for key, value in vars(layer).items() if key != "env"} for layer in self._layers()
+            ]
+            return copy.deepcopy(attributes, self._shared()), copy.copy(inner.data) if _has_engine_state(
+                inner
+            ) else None  # pyright: ignore
         except Exception:  # any attribute of any class may refuse to be copied, each in its own way
             return None
 
@@ -144,7 +169,10 @@ class GymWorld(LiveWorld):
             self._write(inner, place)
         observation = self._observed(place)
         space = self.env.observation_space
-        if isinstance(space, gym.spaces.Box) and not ((observation >= space.low.ravel()) & (observation <= space.high.ravel())).all():
+        if (
+            isinstance(space, gym.spaces.Box)
+            and not ((observation >= space.low.ravel()) & (observation <= space.high.ravel())).all()
+        ):
             raise BadState(f"A place of {self.name} lies outside of what it says it can show: {observation.tolist()}.")
         return observation
 
@@ -175,12 +203,18 @@ class GymWorld(LiveWorld):
             if not self._over:
                 self.step(self.action_space.sample(rng))
             now = {name: vars(inner).get(name) for name in before}
-            moved |= {name for name, old in before.items() if _numeric(now[name]) and not np.array_equal(np.array(now[name], float), old)}
+            moved |= {
+                name
+                for name, old in before.items()
+                if _numeric(now[name]) and not np.array_equal(np.array(now[name], float), old)
+            }
         self._state = tuple(sorted(moved & {"state"} if way == 0 else moved))
         return 0 < sum(int(np.size(getattr(inner, name))) for name in self._state) <= MOST_PLACE
 
     def _observed(self, place: Float[np.ndarray, " P"]) -> Float[np.ndarray, " O"]:
-        """What is seen of the present state without a step: by the environment's own observer, or the state itself where it has none."""
+        """What is seen of the present state without a step: by the
+        environment's own observer, or the state itself where it has none.
+        """
         inner = self.env.unwrapped
         observer = next((getattr(inner, name) for name in _OBSERVERS if callable(getattr(inner, name, None))), None)
         with _quiet():
@@ -239,4 +273,6 @@ def _named(name: str) -> Iterator[None]:
     except VpwError:
         raise
     except Exception as error:
-        raise BadEnvironment(f"{name} failed by itself: {type(error).__name__}: {str(error).strip() or 'no message'}.") from error
+        raise BadEnvironment(
+            f"{name} failed by itself: {type(error).__name__}: {str(error).strip() or 'no message'}."
+        ) from error

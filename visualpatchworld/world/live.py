@@ -1,4 +1,6 @@
-"""Worlds that run, domains among them: episodes, time limits and counted steps, powers that are used only where they were seen to hold."""
+"""Worlds that run, domains among them: episodes, time limits and counted
+steps, powers that are used only where they were seen to hold.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,8 @@ class Saved(NamedTuple):
 class LiveWorld(World):
     """A world with a mechanism behind it. Subclasses say how it is reset, stepped, saved and placed.
 
-    What is said is tried before it counts: a power holds if steps repeat after it was used. The check runs once, when somebody first asks,
-    and its steps are counted.
+    What is said is tried before it counts: a power holds if steps repeat after it was used. The check runs once, when
+    somebody first asks, and its steps are counted.
     """
 
     def __init__(self) -> None:
@@ -42,7 +44,8 @@ class LiveWorld(World):
         self._over = True
         self._observation = np.zeros(0)
         self._held: frozenset[Power] | None = None
-        self._begun: tuple[int, list[np.ndarray]] | None = None  # seed and actions of the episode, until powers are known
+        # Seed and actions of the episode, until powers are known.
+        self._begun: tuple[int, list[np.ndarray]] | None = None
 
     # What a kind of world has to say.
 
@@ -75,7 +78,9 @@ class LiveWorld(World):
     _place_ways = 1
 
     def _choose_place(self, way: int) -> bool:
-        """Take up one of the ways in which a place might be set, the likeliest first; False where there is no such way."""
+        """Take up one of the ways in which a place might be set,
+        the likeliest first; False where there is no such way.
+        """
         return way == 0
 
     def _told_powers(self) -> frozenset[Power]:
@@ -158,7 +163,9 @@ class LiveWorld(World):
 
     def _checked(self, observation: Float[np.ndarray, " O"]) -> Float[np.ndarray, " O"]:
         if observation.shape != (len(self.field_names),):
-            raise BadState(f"{self.name} showed {observation.size} numbers where its space has {len(self.field_names)}.")
+            raise BadState(
+                f"{self.name} showed {observation.size} numbers where its space has {len(self.field_names)}."
+            )
         if not np.isfinite(observation).all():
             raise BadState(f"{self.name} showed a value that is not finite: {observation.tolist()}.")
         return observation
@@ -188,7 +195,8 @@ class LiveWorld(World):
                     again = self._placed(mark) if by_place else self._restored(mark)
                     if by_place:
                         self._set_randomness(randomness)
-                    # An engine may show a place it was put into fresher than one it came to; where it resets to, both agree.
+                    # An engine may show a place it was put into fresher than one it came to; where it resets to, both
+                    # agree.
                     alike = _same(first, again)
                     if by_place and lead:
                         self.shows_places_alike = alike
@@ -227,7 +235,9 @@ class DomainWorld(LiveWorld):
         self.time_limit = time_limit
         self.field_names = simulator.state_space.names
         size = simulator.action_dim
-        self.action_space = ActionSpace("continuous", (-1.0,) * size, (1.0,) * size, names=tuple(f"a{i}" for i in range(size)))
+        self.action_space = ActionSpace(
+            "continuous", (-1.0,) * size, (1.0,) * size, names=tuple(f"a{i}" for i in range(size))
+        )
 
     def render(self) -> UInt8[np.ndarray, "H W 3"]:
         return self.simulator.draw()

@@ -1,4 +1,6 @@
-"""A log as a world: nothing but what was recorded, cut where it has gaps; and logs that are named arrays, in a file or in memory."""
+"""A log as a world: nothing but what was recorded, cut where it has
+gaps; and logs that are named arrays, in a file or in memory.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ MOST_CHOICES = 32  # more whole numbers than this are no choices but a quantity
 
 @dataclass(frozen=True)
 class Recording:
-    """All that a file says: episodes as they were found (rows may be missing, as NaN), names, and the time between rows."""
+    """All that a file says: episodes as they were found (rows
+    may be missing, as NaN), names, and the time between rows.
+    """
 
     episodes: tuple[Trajectory, ...]
     names: tuple[str, ...] = ()
@@ -86,11 +90,20 @@ class LogWorld(World):
         wide = tuple(f"{name}{when}" for when in ("", "_next", "_last") for name in names)
         marked = [*((piece, False) for piece in self._learned), *((piece, True) for piece in self._held_out)]
         episodes = tuple(
-            Trajectory(p.observations[1:-1], neighbours(p.actions), None if p.rewards is None else p.rewards[1:-1], False, held_out)
+            Trajectory(
+                p.observations[1:-1],
+                neighbours(p.actions),
+                None if p.rewards is None else p.rewards[1:-1],
+                False,
+                held_out,
+            )
             for p, held_out in marked
             if len(p) >= 3
         )
-        return LogWorld(replace(self._recording, episodes=episodes, action_names=wide, choices=False, bounds=None, counts=()), self.name)
+        return LogWorld(
+            replace(self._recording, episodes=episodes, action_names=wide, choices=False, bounds=None, counts=()),
+            self.name,
+        )
 
 
 def neighbours(actions: Float[np.ndarray, "T A"]) -> Float[np.ndarray, "T-2 3A"]:
@@ -99,7 +112,9 @@ def neighbours(actions: Float[np.ndarray, "T A"]) -> Float[np.ndarray, "T-2 3A"]
 
 
 def _usual_sizes(episodes: Sequence[Trajectory]) -> Float[np.ndarray, " O"] | float:
-    """By column, the size that no measured value has: a few values far beyond all others stand for what was not measured."""
+    """By column, the size that no measured value has: a few values
+    far beyond all others stand for what was not measured.
+    """
     if len({episode.observations.shape[1] for episode in episodes}) != 1:
         return BLOWN_UP
     values = np.abs(np.concatenate([episode.observations for episode in episodes]))
@@ -111,7 +126,9 @@ def _usual_sizes(episodes: Sequence[Trajectory]) -> Float[np.ndarray, " O"] | fl
 
 
 def _pieces(episode: Trajectory, most: Float[np.ndarray, " O"] | float = BLOWN_UP) -> list[Trajectory]:
-    """The trajectories between gaps; a row that is not finite, or of which a value is beyond the most, belongs to none of them."""
+    """The trajectories between gaps; a row that is not finite, or
+    of which a value is beyond the most, belongs to none of them.
+    """
     observations, actions = episode.observations, episode.actions
     seen: np.ndarray = np.all(np.abs(observations) < most, axis=1)
     usable = seen[:-1] & seen[1:] & np.isfinite(actions).all(axis=1)
@@ -123,7 +140,9 @@ def _pieces(episode: Trajectory, most: Float[np.ndarray, " O"] | float = BLOWN_U
     for start, end in edges.reshape(-1, 2):
         last = end == len(actions)
         earned = None if rewards is None else rewards[start:end]
-        pieces.append(Trajectory(observations[start : end + 1], actions[start:end], earned, bool(episode.terminated and last)))
+        pieces.append(
+            Trajectory(observations[start : end + 1], actions[start:end], earned, bool(episode.terminated and last))
+        )
     return pieces
 
 
@@ -132,7 +151,9 @@ def _action_space(recording: Recording, actions: Float[np.ndarray, "T A"], names
         return ActionSpace("discrete", counts=recording.counts, names=names)
     choices = recording.choices
     if choices is None:
-        choices = actions.size > 0 and bool((actions == np.round(actions)).all() and actions.min() >= 0 and actions.max() < MOST_CHOICES)
+        choices = actions.size > 0 and bool(
+            (actions == np.round(actions)).all() and actions.min() >= 0 and actions.max() < MOST_CHOICES
+        )
         choices = choices and bool((actions.max(axis=0) >= 1).all())
     if choices and actions.size:
         return ActionSpace("discrete", counts=tuple(int(most) + 1 for most in actions.max(axis=0)), names=names)
@@ -140,7 +161,9 @@ def _action_space(recording: Recording, actions: Float[np.ndarray, "T A"], names
         return ActionSpace("continuous", *recording.bounds, names=names)
     if not actions.shape[1]:
         return ActionSpace("continuous")
-    return ActionSpace("continuous", tuple(actions.min(axis=0).tolist()), tuple(actions.max(axis=0).tolist()), names=names)
+    return ActionSpace(
+        "continuous", tuple(actions.min(axis=0).tolist()), tuple(actions.max(axis=0).tolist()), names=names
+    )
 
 
 _ALIASES = {
@@ -163,7 +186,11 @@ def read_npz(path: Path) -> Recording:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, zipfile.BadZipFile, EOFError, KeyError, AttributeError) as error:
-        reason = "it holds Python objects" if "allow_pickle" in str(error) or "Object arrays" in str(error) else "it is damaged or not .npz"
+        reason = (
+            "it holds Python objects"
+            if "allow_pickle" in str(error) or "Object arrays" in str(error)
+            else "it is damaged or not .npz"
+        )
         raise BadTrace(f"'{path}' can not be read as plain arrays: {reason}.") from None
     return recording_of_arrays(arrays, str(path))
 
@@ -192,7 +219,9 @@ def recording_of_arrays(arrays: Mapping[str, Any], name: str) -> Recording:
     return Recording(tuple(episodes), names, action_names, dt, choices=True if whole else None)
 
 
-def recording_of_lists(observations: Sequence[Any], actions: Sequence[Any], rewards: Sequence[Any] | None, name: str) -> Recording:
+def recording_of_lists(
+    observations: Sequence[Any], actions: Sequence[Any], rewards: Sequence[Any] | None, name: str
+) -> Recording:
     """Episodes of different lengths, each as arrays of its own."""
     if len(observations) != len(actions) or (rewards is not None and len(rewards) != len(observations)):
         raise BadTrace(f"{name} has {len(observations)} episodes of observations but {len(actions)} of actions.")
@@ -228,7 +257,8 @@ def _padded(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
         actions = actions[:, :-1]  # nothing follows from the last
     if actions.shape[:2] != (count, rows - 1):
         raise BadTrace(
-            f"{name}: observations of shape {observations.shape} need actions of shape ({count}, {rows - 1}, A), not {actions.shape}."
+            f"{name}: observations of shape {observations.shape} need actions of shape ({count}, "
+            f"{rows - 1}, A), not {actions.shape}."
         )
     rewards = found.get("rewards")
     if rewards is not None and rewards.shape[:2] not in ((count, rows - 1), (count, rows)):
@@ -244,7 +274,9 @@ def _padded(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
     episodes = []
     for i, length in enumerate(lengths.astype(int)):
         earned = None if rewards is None else rewards[i, :length].reshape(-1)
-        episodes.append(Trajectory(observations[i, : length + 1], actions[i, :length], earned, bool(ended[i]), bool(held_out[i])))
+        episodes.append(
+            Trajectory(observations[i, : length + 1], actions[i, :length], earned, bool(ended[i]), bool(held_out[i]))
+        )
     return episodes
 
 
@@ -263,7 +295,8 @@ def _flat(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
         lengths = lengths + 1  # they count actions
     if lengths.min() < 1 or lengths.sum() != rows or num_actions not in (rows, rows - len(lengths)):
         raise BadTrace(
-            f"{name}: {rows} observations, {num_actions} actions and episodes that add up to {lengths.sum()} rows do not fit together; "
+            f"{name}: {rows} observations, {num_actions} actions and episodes that add up to "
+            f"{lengths.sum()} rows do not fit together; "
             "give as many actions as observations, or one less in every episode."
         )
     per_row = num_actions == rows
@@ -271,15 +304,22 @@ def _flat(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
         raise BadTrace(f"{name}: {len(rewards)} rewards do not fit {num_actions} actions.")
     table = _columns(actions, rows)
     held_out = _flags(found, "held_out", len(lengths), name)
-    # A flag per row is of the step after that row, which leads nowhere in the last row of an episode: nobody saw that end.
-    ends = _flags(found, "terminated", len(lengths), name) if not per_row or len(found.get("terminated", ())) == len(lengths) else None
+    # A flag per row is of the step after that row, which leads nowhere in the last row of an episode: nobody saw that
+    # end.
+    ends = (
+        _flags(found, "terminated", len(lengths), name)
+        if not per_row or len(found.get("terminated", ())) == len(lengths)
+        else None
+    )
     episodes = []
     for i, (end, length) in enumerate(zip(np.cumsum(lengths), lengths, strict=True)):
         start = end - length
         first = start if per_row else start - i
         rewarded = None if rewards is None else rewards[first : first + length - 1].reshape(-1)
         ended = False if ends is None else bool(ends[i])
-        episodes.append(Trajectory(observations[start:end], table[first : first + length - 1], rewarded, ended, bool(held_out[i])))
+        episodes.append(
+            Trajectory(observations[start:end], table[first : first + length - 1], rewarded, ended, bool(held_out[i]))
+        )
     return episodes
 
 
@@ -299,7 +339,8 @@ def _transitions(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
     actions = _columns(found.get("actions"), len(before))
     if not len(before) == len(after) == len(actions) or before.shape != after.shape:
         raise BadTrace(
-            f"{name}: observations {before.shape}, next_observations {after.shape} and {len(actions)} actions do not fit together."
+            f"{name}: observations {before.shape}, next_observations {after.shape} and {len(actions)} "
+            "actions do not fit together."
         )
     rewards = found.get("rewards")
     rewards = None if rewards is None else rewards.reshape(-1)
@@ -327,7 +368,9 @@ def _transitions(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
 
 
 def _real_ends(dones: np.ndarray | None, spans: list[tuple[int, int]]) -> np.ndarray | None:
-    """Which `done` rows are ends of the world: not those at a length that several episodes share as the longest, and all end at."""
+    """Which `done` rows are ends of the world: not those at a length
+    that several episodes share as the longest, and all end at.
+    """
     if dones is None:
         return None
     lengths = [end - start for start, end in spans]

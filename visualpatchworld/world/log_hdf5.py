@@ -23,7 +23,9 @@ _MINARI_FILE = Path("data", "main_data.hdf5")
 
 
 def read_hdf5(path: Path, state: tuple[str, ...] = ()) -> Recording:
-    """The recording in a trace file; one of a domain says its state by itself, in others the columns called `state` and the like count."""
+    """The recording in a trace file; one of a domain says its state by
+    itself, in others the columns called `state` and the like count.
+    """
     try:
         with h5py.File(path) as file:
             domain = file.attrs.get("domain")
@@ -63,7 +65,9 @@ def _plain(file: h5py.File, path: Path, state: tuple[str, ...]) -> Recording:
     seen = np.concatenate(parts, axis=1)
     spans = zip(np.cumsum(lengths) - lengths, np.cumsum(lengths), strict=True)
     rewards = np.asarray(file["reward"], dtype=float).reshape(-1) if "reward" in file else None
-    episodes = [Trajectory(seen[a:b], done[a : b - 1], None if rewards is None else rewards[a : b - 1]) for a, b in spans]
+    episodes = [
+        Trajectory(seen[a:b], done[a : b - 1], None if rewards is None else rewards[a : b - 1]) for a, b in spans
+    ]
     return Recording(tuple(episodes), names)
 
 
@@ -72,7 +76,11 @@ def read_minari(place: str) -> Recording:
     root = Path(os.environ.get("MINARI_DATASETS_PATH", Path.home() / ".minari" / "datasets"))
     folder = next((one for one in (Path(place), root / place) if (one / _MINARI_FILE).is_file()), None)
     if folder is None:
-        known = sorted(str(found.parent.parent.relative_to(root)) for found in root.rglob(_MINARI_FILE.name)) if root.is_dir() else []
+        known = (
+            sorted(str(found.parent.parent.relative_to(root)) for found in root.rglob(_MINARI_FILE.name))
+            if root.is_dir()
+            else []
+        )
         raise BadTrace(f"There is no Minari dataset '{place}' here or in {root}; found: {', '.join(known) or 'none'}.")
     about = folder / "data" / "metadata.json"
     try:
@@ -120,7 +128,9 @@ def _nested(item: Any, name: str, path: Path) -> tuple[np.ndarray, tuple[str, ..
         parts = [_nested(item[key], f"{name}_{identifier(str(key))}".strip("_"), path) for key in item]
         if not parts:
             raise BadTrace(f"'{path}': an observation is empty.")
-        return np.concatenate([values for values, _ in parts], axis=1), tuple(one for _, names in parts for one in names)
+        return np.concatenate([values for values, _ in parts], axis=1), tuple(
+            one for _, names in parts for one in names
+        )
     values = np.asarray(item)
     if values.dtype.kind not in "fiub" or values.ndim > 3:
         raise BadTrace(f"'{path}': an observation is a picture or text; fields must be numbers.")

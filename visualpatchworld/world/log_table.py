@@ -19,7 +19,18 @@ from visualpatchworld.world.flat import identifier, numbered
 from visualpatchworld.world.log import MOST_CHOICES, Recording
 from visualpatchworld.world.trajectory import Trajectory
 
-_EPISODE = ("episode", "episode_id", "episode_index", "episode_idx", "ep", "ep_idx", "trajectory", "traj", "run", "trial")
+_EPISODE = (
+    "episode",
+    "episode_id",
+    "episode_index",
+    "episode_idx",
+    "ep",
+    "ep_idx",
+    "trajectory",
+    "traj",
+    "run",
+    "trial",
+)
 _TIME = ("time", "t", "timestamp", "seconds", "time_s", "time_sec", "t_s", "elapsed")
 _COUNTER = ("step", "step_idx", "frame_index", "index", "row", "unnamed_0")
 _REWARD = ("reward", "rewards", "next_reward")
@@ -76,7 +87,9 @@ def read_csv(path: Path, columns: Columns = Columns()) -> Recording:
     cells = list(zip(*rows, strict=True)) or [()] * len(names)
     if separator == ";":
         cells = [[_DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in column] for column in cells]
-    return recording_of_table({name: _column(list(column)) for name, column in zip(names, cells, strict=True)}, str(path), columns)
+    return recording_of_table(
+        {name: _column(list(column)) for name, column in zip(names, cells, strict=True)}, str(path), columns
+    )
 
 
 def read_parquet(path: Path, columns: Columns = Columns()) -> Recording:
@@ -116,7 +129,9 @@ def _meant(columns: Columns, table: Mapping[str, Any]) -> Columns:
 
 
 def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = Columns()) -> Recording:
-    """The recording in named columns: row t holds the state before action t, and the last row's action led nowhere that was seen."""
+    """The recording in named columns: row t holds the state before
+    action t, and the last row's action led nowhere that was seen.
+    """
     table = {str(key): np.asarray(values) for key, values in table.items()}
     if not max((len(values) for values in table.values()), default=0):
         raise BadTrace(f"{name} has no rows, only the names of columns: {', '.join(table)}.")
@@ -160,13 +175,19 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         found = _time_step(table[time], starts, time, name)
         caution = _unevenness(table[time], starts, found, time)
         dt = dt or found
-    if counter is not None and counter not in (*state, *action) and episode is not None and table[counter].dtype.kind == "f":
+    if (
+        counter is not None
+        and counter not in (*state, *action)
+        and episode is not None
+        and table[counter].dtype.kind == "f"
+    ):
         _check_rising(table[counter], starts, counter, name)
     edges = [*np.flatnonzero(starts), rows]
     episodes = []
     for start, end in itertools.pairwise(edges):
         seen, done = (
-            np.stack([table[key][start:end] for key in keys], -1) if keys else np.zeros((end - start, 0)) for keys in (state, action)
+            np.stack([table[key][start:end] for key in keys], -1) if keys else np.zeros((end - start, 0))
+            for keys in (state, action)
         )
         rewards = table[reward][start : end - 1] if reward is not None and table[reward].dtype.kind == "f" else None
         # A last row without an action is what the last action led to, so that an end marked there or before was seen.
@@ -175,11 +196,21 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         episodes.append(Trajectory(seen, done[:-1], rewards, over))
     names, action_names = (tuple(identifier(key) for key in keys) for keys in (state, action))
     choices = True if labels and len(labels) == len(action) else None
-    return Recording(tuple(episodes), names, action_names, dt, choices, labels=tuple(labels.values()) if choices else (), caution=caution)
+    return Recording(
+        tuple(episodes),
+        names,
+        action_names,
+        dt,
+        choices,
+        labels=tuple(labels.values()) if choices else (),
+        caution=caution,
+    )
 
 
 def _only(table: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """The one column with the first of these names that there is, a unit of time behind it left out; none where several have it."""
+    """The one column with the first of these names that there is, a
+    unit of time behind it left out; none where several have it.
+    """
     plain = {key: _UNIT.sub("", key).strip().lower().replace(".", "_") for key in table}
     for name in names:
         found = [key for key in table if plain[key] == name]
@@ -201,7 +232,9 @@ def _labels(values: np.ndarray, key: str, name: str) -> tuple[str, ...]:
     """What a column of words may say, in the order of the alphabet; too many different words are no choices."""
     found = tuple(str(word) for word in np.unique(values) if str(word).strip())
     if len(found) > MOST_CHOICES:
-        raise BadTrace(f"{name}: the action '{key}' holds {len(found)} different texts, where choices are at most {MOST_CHOICES}.")
+        raise BadTrace(
+            f"{name}: the action '{key}' holds {len(found)} different texts, where choices are at most {MOST_CHOICES}."
+        )
     return found
 
 
@@ -210,17 +243,26 @@ def _numbered(values: np.ndarray, labels: Sequence[str]) -> np.ndarray:
 
 
 def _refuse_pixels(columns: Mapping[str, np.ndarray], name: str) -> None:
-    """Many columns of one name and a number, all of whole numbers of a byte, are an image, and no law is found of its pixels."""
+    """Many columns of one name and a number, all of whole numbers
+    of a byte, are an image, and no law is found of its pixels.
+    """
     stems: dict[str, list[str]] = {}
     for key, values in columns.items():
         known = values[np.isfinite(values)]
-        if key[-1:].isdigit() and len(known) and (known == np.round(known)).all() and known.min() >= 0 and known.max() <= BYTE:
+        if (
+            key[-1:].isdigit()
+            and len(known)
+            and (known == np.round(known)).all()
+            and known.min() >= 0
+            and known.max() <= BYTE
+        ):
             stems.setdefault(key.rstrip("0123456789_.[]"), []).append(key)
     for keys in stems.values():
         if len(keys) >= PIXELS and max(np.nanmax(columns[key]) for key in keys) > BYTE // 2:
             others = [key for key in columns if key not in keys] or ["COL"]
             raise BadTrace(
-                f"{name}: {keys[0]} to {keys[-1]} look like pixels, of which no law is searched for; say --state {','.join(others[:6])}."
+                f"{name}: {keys[0]} to {keys[-1]} look like pixels, of which no law is searched for; say "
+                f"--state {','.join(others[:6])}."
             )
 
 
@@ -258,7 +300,10 @@ def _short(dt: float, latest: float) -> float:
 def _check_rising(values: np.ndarray, starts: np.ndarray, key: str, name: str) -> None:
     back = np.flatnonzero((np.diff(values) <= 0) & ~starts[1:])
     if back.size:
-        raise BadTrace(f"{name}: '{key}' does not rise from row {back[0]} to row {back[0] + 1}; say --episode COL if episodes begin anew.")
+        raise BadTrace(
+            f"{name}: '{key}' does not rise from row {back[0]} to row {back[0] + 1}; say --episode COL "
+            "if episodes begin anew."
+        )
 
 
 def _truth(values: np.ndarray) -> bool:
@@ -334,5 +379,8 @@ def _columns(features: dict[str, Any], prefix: str, table: dict[str, np.ndarray]
         told = next(iter(told.values())) if isinstance(told, dict) and told else told
         short = feature.removeprefix(f"{prefix}.")
         plain = list(told) if isinstance(told, list) and len(told) == len(stored) else numbered(short, len(stored))
-        found |= {old: identifier(f"{'action_' if prefix == 'action' else ''}{new}") for old, new in zip(stored, plain, strict=True)}
+        found |= {
+            old: identifier(f"{'action_' if prefix == 'action' else ''}{new}")
+            for old, new in zip(stored, plain, strict=True)
+        }
     return found

@@ -1,4 +1,6 @@
-"""Opening a world, whatever a user brings: a name, a path, an environment, or arrays; and living plans through in it or in copies of it."""
+"""Opening a world, whatever a user brings: a name, a path, an environment,
+or arrays; and living plans through in it or in copies of it.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,11 @@ class UnknownWorld(VpwError):
     """Something that is no world, or a name that nobody knows."""
 
 
-def open_world(world: Any, *, columns: Columns = Columns(), vary: Mapping[str, Any] | None = None, **settings: Any) -> World:
-    """The world behind a name, a path, an environment or arrays; `settings` go to `gymnasium.make`, `vary` to a domain's simulator.
+def open_world(
+    world: Any, *, columns: Columns = Columns(), vary: Mapping[str, Any] | None = None, **settings: Any
+) -> World:
+    """The world behind a name, a path, an environment or arrays;
+    `settings` go to `gymnasium.make`, `vary` to a domain's simulator.
 
     Example: `open_world("Pendulum-v1")`, `open_world(env)`, `open_world("log.csv", columns=Columns(action=("u",)))`
     """
@@ -57,7 +62,9 @@ def open_world(world: Any, *, columns: Columns = Columns(), vary: Mapping[str, A
     if is_dmc(world):
         return DmcWorld(world)
     if isinstance(world, type) or callable(world):
-        raise UnknownWorld(f"Give an environment, not {getattr(world, '__name__', 'the function')} that makes one: call it first.")
+        raise UnknownWorld(
+            f"Give an environment, not {getattr(world, '__name__', 'the function')} that makes one: call it first."
+        )
     return LogWorld(_in_memory(world, columns), "the arrays")
 
 
@@ -77,7 +84,8 @@ def _in_memory(world: Any, columns: Columns) -> Recording:
         parts = {"observations": observations, "actions": actions} | ({"rewards": rest[0]} if rest else {})
         return recording_of_arrays(parts, "the arrays")
     raise UnknownWorld(
-        f"{type(world).__name__} is no world: give a Gymnasium id or environment, a dm_control task, a path, or (observations, actions)."
+        f"{type(world).__name__} is no world: give a Gymnasium id or environment, a dm_control task, "
+        "a path, or (observations, actions)."
     )
 
 
@@ -136,7 +144,9 @@ def _folder(path: Path) -> Recording:
     if not path.is_dir():
         raise BadTrace(f"There is no folder '{path}'.")
     if not (path / INFO).is_file():
-        raise BadTrace(f"The folder '{path}' is neither a LeRobot folder (meta/info.json) nor a Minari one (data/main_data.hdf5).")
+        raise BadTrace(
+            f"The folder '{path}' is neither a LeRobot folder (meta/info.json) nor a Minari one (data/main_data.hdf5)."
+        )
     return read_lerobot(path)
 
 
@@ -155,15 +165,19 @@ def _gym(name: str, settings: Mapping[str, Any]) -> World:
         lower = {one.lower(): one for one in known}
         close = close or [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3, cutoff=0.4)]
         hint = f"; near it: {', '.join(close)}" if close else ""
-        reason = "" if isinstance(error, (gym.error.NameNotFound, gym.error.UnregisteredEnv)) else f" ({str(error).strip()})"
+        reason = (
+            "" if isinstance(error, (gym.error.NameNotFound, gym.error.UnregisteredEnv)) else f" ({str(error).strip()})"
+        )
         raise UnknownWorld(
-            f"No world '{name}'{reason}: it is no domain, no Gymnasium id{hint}. A task of dm_control is dmc:DOMAIN/TASK, a log is a path."
+            f"No world '{name}'{reason}: it is no domain, no Gymnasium id{hint}. A task of dm_control is "
+            "dmc:DOMAIN/TASK, a log is a path."
         ) from None
     except Exception as error:  # whatever somebody's environment raises when it is made
         raise UnknownWorld(f"'{name}' cannot be made: {type(error).__name__}: {str(error).strip()}.") from None
 
 
-Live = Callable[[Any, Float[np.ndarray, "K H A"], int], Float[np.ndarray, " K"]]  # snapshot, candidates, steps that remain -> returns
+# Snapshot, candidates, steps that remain -> returns.
+Live = Callable[[Any, Float[np.ndarray, "K H A"], int], Float[np.ndarray, " K"]]
 
 _copy: World  # of a process that has one
 

@@ -23,8 +23,8 @@ class Frames(Protocol):
 class Trajectory:
     """T + 1 observations, the T actions between them and, where the world gives them, T rewards and T + 1 pictures.
 
-    A discrete action is a whole number in its column. `terminated` says that the world itself came to an end with the last
-    observation; running into a time limit, or a log that just stops, is not an end.
+    A discrete action is a whole number in its column. `terminated` says that the world itself came to an end with the
+    last observation; running into a time limit, or a log that just stops, is not an end.
     """
 
     observations: Float[np.ndarray, "T+1 O"]
@@ -36,7 +36,9 @@ class Trajectory:
 
     def __post_init__(self):
         if len(self.observations) != len(self.actions) + 1:
-            raise BadTrace(f"A trajectory of {len(self.actions)} actions has one observation more, not {len(self.observations)}.")
+            raise BadTrace(
+                f"A trajectory of {len(self.actions)} actions has one observation more, not {len(self.observations)}."
+            )
         if self.rewards is not None and len(self.rewards) != len(self.actions):
             raise BadTrace(f"A trajectory of {len(self.actions)} actions has as many rewards, not {len(self.rewards)}.")
 

@@ -1,4 +1,6 @@
-"""A world: named fields, an action space, and what can be done with it: reset and step it, put it into a state, or only read its log."""
+"""A world: named fields, an action space, and what can be done with
+it: reset and step it, put it into a state, or only read its log.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,10 @@ class Outcome(NamedTuple):
 class World(ABC):
     """Something to learn from. What it cannot do raises `NoPower`; `powers` says beforehand what it can.
 
-    The inducing side sees observations, actions, rewards and ends, and nothing of how they come about. A *snapshot* is opaque to it:
-    it can be taken and gone back to. A *place* is a vector of numbers of which nobody says what they mean; where the world can be put
-    into places, experiments may be started at chosen ones (near those that were visited), and what is then observed is the evidence.
+    The inducing side sees observations, actions, rewards and ends, and nothing of how they come about. A *snapshot* is
+    opaque to it: it can be taken and gone back to. A *place* is a vector of numbers of which nobody says what they
+    mean; where the world can be put into places, experiments may be started at chosen ones (near those that were
+    visited), and what is then observed is the evidence.
     """
 
     name: str
@@ -65,7 +68,8 @@ class World(ABC):
     time_limit: int | None = None
     dt: float | None = None  # seconds per step, where it is told
     env_steps: int = 0  # taken so far; whoever steps counts here
-    shows_places_alike: bool = True  # false where a place looks different when the world was put there than when it came there
+    # False where a place looks different when the world was put there than when it came there.
+    shows_places_alike: bool = True
 
     @property
     @abstractmethod

@@ -24,7 +24,10 @@ def step(state, action):
 """
 STAYS = "```python\ndef step(state, action):\n    return state\n```"
 # Right while the puck hardly moves the other way: a share of the transitions between nothing and all.
-NO_DRAG = "```python\ndef step(state, action):\n    v = state.puck_vx + 0.3 * action[0]\n    return State(state.puck_x + 0.1 * v, v)\n```"
+NO_DRAG = (
+    "```python\ndef step(state, action):\n    v = state.puck_vx + 0.3 * action[0]\n    return "
+    "State(state.puck_x + 0.1 * v, v)\n```"
+)
 RAISES = "```python\ndef step(state, action):\n    return State(state.speed, 0.0)\n```"
 BROKEN = "```python\ndef step(state, action)\n    return state\n```"
 CHATTER = "I am sorry, I can not help with that."
@@ -53,7 +56,9 @@ def verdicts() -> dict:
 
 @pytest.fixture(autouse=True)
 def judged_once(monkeypatch: pytest.MonkeyPatch, verdicts: dict) -> None:
-    """The same program on the same transitions gets the same verdict: it is run once, in a sandbox, and then remembered."""
+    """The same program on the same transitions gets the same
+    verdict: it is run once, in a sandbox, and then remembered.
+    """
 
     def remembered(text: str, transitions: SingleSteps, domain: Domain) -> Verdict:
         key = text, transitions.before.tobytes(), domain.name

@@ -12,10 +12,13 @@ ANSWERS = {
     "no block": f"SPEED = 2.0\n{STEP}",
     "a block never closed": f"```python\nSPEED = 2.0\n{STEP}\n",
     "two blocks": f"```python\nimport os\n```\n```py\nSPEED = 2.0\n{STEP}\n```",
-    "a state of its own": f"```\nfrom typing import NamedTuple\nclass State(NamedTuple):\n    x: float\nSPEED = 2.0\n{STEP}\n```",
+    "a state of its own": "```\nfrom typing import NamedTuple\nclass State(NamedTuple):\n    x: float\nSPEED = "
+    f"2.0\n{STEP}\n```",
     "a named tuple": f"```\nState = namedtuple('State', 'x')\nSPEED = 2.0\n{STEP}\n```",
-    "an example of use": f"```\nSPEED = 2.0\n{STEP}\ns = State(0.0, 0.0)\nprint(step(s, [1]))\nif s:\n    step(s, [0])\n```",
-    "imports again": f"```\nfrom __future__ import annotations\nimport math\nimport numpy as np\nSPEED = 2.0\n{STEP}\n```",
+    "an example of use": f"```\nSPEED = 2.0\n{STEP}\ns = State(0.0, 0.0)\nprint(step(s, [1]))\nif s:\n    step(s, "
+    "[0])\n```",
+    "imports again": "```\nfrom __future__ import annotations\nimport math\nimport numpy as np\nSPEED = "
+    f"2.0\n{STEP}\n```",
 }
 
 

@@ -1,4 +1,6 @@
-"""PoE-World: experts where the product is surprised, weights of highest likelihood, pruning, and the mode as one program."""
+"""PoE-World: experts where the product is surprised, weights
+of highest likelihood, pruning, and the mode as one program.
+"""
 
 import numpy as np
 from paper.baselines.conftest import StudyOf, prompts
@@ -18,7 +20,10 @@ from visualpatchworld.paper.baselines.poe_world import (
 )
 from visualpatchworld.program.program import Program
 
-X = "def puck_x(state, action):\n    return state.puck_x + 0.1 * (state.puck_vx + 0.1 * (PUSH * action[0] - 0.7 * state.puck_vx))"
+X = (
+    "def puck_x(state, action):\n    return state.puck_x + 0.1 * (state.puck_vx + 0.1 * (PUSH * "
+    "action[0] - 0.7 * state.puck_vx))"
+)
 V = "def puck_vx(state, action):\n    return state.puck_vx + 0.1 * (PUSH * action[0] - 0.7 * state.puck_vx)"
 RIGHT = f"```python\nPUSH = 3.0\n{X}\n\n{V}\n```"
 WRONG = "```python\ndef puck_x_jumps(state, action):\n    return state.puck_x + action[0]\n```"
@@ -35,20 +40,32 @@ def test_the_product_is_found_and_keeps_the_contract(study_of: StudyOf):
     assert found is not None and found.score == 1.0
     assert found.held_out.way == "batched"
     Program(found.text).check(study.domain.scene.state_space, 1)
-    assert [c.how for c in study.candidates] == ["no expert: action", "no expert: momentum", "no expert: contact", "experts: constraint"]
+    assert [c.how for c in study.candidates] == [
+        "no expert: action",
+        "no expert: momentum",
+        "no expert: contact",
+        "experts: constraint",
+    ]
 
 
 def test_the_four_prompts_take_turns_with_batches_of_ten(study_of: StudyOf):
     study = study_of(["no code"], calls=5)
     PoeWorld().search(study)
-    hints = ["the action itself", "a velocity carries on", "another one touches", "stops or limits", "the action itself"]
+    hints = [
+        "the action itself",
+        "a velocity carries on",
+        "another one touches",
+        "stops or limits",
+        "the action itself",
+    ]
     assert all(hint in prompt for hint, prompt in zip(hints, prompts(study), strict=True))
     assert all(prompt.count("State(puck_x=") == 10 for prompt in prompts(study))
 
 
 def test_nothing_is_asked_where_nothing_surprises(study_of: StudyOf):
     study = study_of(["no code"])
-    study.train = type(study.train)(study.train.before, study.train.actions, study.train.before)  # a world that stands still
+    # A world that stands still.
+    study.train = type(study.train)(study.train.before, study.train.actions, study.train.before)
     assert PoeWorld().search(study) is None
     assert study.client.usage.calls == 0
 
@@ -57,7 +74,10 @@ def test_functions_foresee_the_field_they_are_named_after(study_of: StudyOf):
     space = study_of([]).domain.scene.state_space
     assert field_of("puck_vx_after_push", space) == "puck_vx"
     assert field_of("speed", space) is None
-    assert [(e.function, e.field) for e in experts_of(reply(RIGHT), space)] == [("puck_x", "puck_x"), ("puck_vx", "puck_vx")]
+    assert [(e.function, e.field) for e in experts_of(reply(RIGHT), space)] == [
+        ("puck_x", "puck_x"),
+        ("puck_vx", "puck_vx"),
+    ]
     assert experts_of(reply("```python\ndef puck_x(state\n```"), space) == []
 
 

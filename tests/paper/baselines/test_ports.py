@@ -25,7 +25,9 @@ def test_the_right_program_is_found_after_wrong_ones_and_keeps_the_contract(meth
     found = method.search(study)
     assert found is not None and found.score == 1.0
     Program(found.text).check(study.domain.scene.state_space, 1)
-    assert [c.loads for c in study.candidates[:3]] == [False] * 3, "chatter, a syntax error and an exception do not load"
+    assert [c.loads for c in study.candidates[:3]] == [False] * 3, (
+        "chatter, a syntax error and an exception do not load"
+    )
 
 
 @pytest.mark.parametrize("method", find_methods().values(), ids=lambda method: method.name)
@@ -142,7 +144,8 @@ def test_contrastive_examples_are_few_of_each_kind(study_of: StudyOf):
 
     chosen = contrastive(study.domain, study.train, per_kind=5, most=60, rng=np.random.default_rng(0))
     kinds = [
-        (action_kind(a), outcome_kind(study.domain, b, c)) for b, a, c in zip(chosen.before, chosen.actions, chosen.after, strict=True)
+        (action_kind(a), outcome_kind(study.domain, b, c))
+        for b, a, c in zip(chosen.before, chosen.actions, chosen.after, strict=True)
     ]
     everywhere = {
         (action_kind(a), outcome_kind(study.domain, b, c))
@@ -202,7 +205,9 @@ def test_failures_come_gravest_first_and_the_prompt_has_sixteen(study_of: StudyO
     kinds = [kind for kind, _ in refine.clusters(study, candidate)]
     assert kinds == sorted(kinds, key=refine.GRAVITY.index) and set(kinds) == {"exception", "mismatch"}
     top = refine.top_failures(PatchWorld(), study, candidate)
-    assert top[: len(kinds)] == [rows[0] for rows in refine.clusters(study, candidate).values()], "each cluster once before any twice"
+    assert top[: len(kinds)] == [rows[0] for rows in refine.clusters(study, candidate).values()], (
+        "each cluster once before any twice"
+    )
     prompt = refine.patch_prompt(PatchWorld(), study, candidate)
     assert prompt.count("but the program gave:") == 16
     assert f"of {len(study.held_out)} wrong:" in prompt
@@ -271,4 +276,6 @@ def test_a_model_is_shown_its_own_code_and_the_line_at_fault(study_of: StudyOf):
     study = study_of([RAISES])
     candidate = study.tried(study.client.ask("?"), "first", None)
     assert candidate.code == "def step(state, action):\n    return State(state.speed, 0.0)"
-    assert candidate.problem.startswith("in `return State(state.speed, 0.0)`: AttributeError: 'State' object has no attribute 'speed'")
+    assert candidate.problem.startswith(
+        "in `return State(state.speed, 0.0)`: AttributeError: 'State' object has no attribute 'speed'"
+    )

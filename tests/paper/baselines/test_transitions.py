@@ -16,7 +16,9 @@ def test_every_quantity_has_a_tolerance_below_what_success_forgives(domain: Doma
     state = simulator.get_state()
     metric = next(iter(domain.metrics.values()))
     for i, size in enumerate(
-        field_tolerances(domain, transitions_of([Trajectory(np.stack([state, state]), np.zeros((1, simulator.action_dim)))]))
+        field_tolerances(
+            domain, transitions_of([Trajectory(np.stack([state, state]), np.zeros((1, simulator.action_dim)))])
+        )
     ):
         moved = state.copy()
         moved[i] += size

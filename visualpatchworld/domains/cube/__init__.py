@@ -32,8 +32,8 @@ SUCCESS_M = 0.04
 EFFECTOR = slice(0, 3)
 YAW, OPENING, FIRST_BLOCK = 3, 4, 6
 
-# What the planner's cost weighs. Lengths are about half a block; a quarter turn of misalignment or a closed empty hand costs as much as
-# five to ten centimetres.
+# What the planner's cost weighs. Lengths are about half a block; a quarter turn of misalignment or a closed empty hand
+# costs as much as five to ten centimetres.
 HALF_BLOCK_M = 0.02
 ALIGNED_RAD = 0.2
 FUNNEL_M = 0.01  # how far aside the hand may be to come down all the way
@@ -41,7 +41,8 @@ FUNNEL_SLOPE = 2.0
 HOVER_M = 0.06  # above the block while the hand is aside
 M_PER_RAD = 0.05
 M_PER_OPENING = 0.1
-# Where there are several blocks: one that is as good as there does not wait for the hand, and one that waits costs more than any way.
+# Where there are several blocks: one that is as good as there does not wait for the hand, and one that waits costs more
+# than any way.
 DONE_M = 0.02
 M_PER_WAITING_BLOCK = 1.0
 
@@ -63,12 +64,16 @@ def block_m(state: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def cost(states: Any, goal: Any) -> Any:
-    """What is left to do in the end, for a planner that looks a few steps ahead: it is shown how a hand comes to grip a block."""
+    """What is left to do in the end, for a planner that looks a few
+    steps ahead: it is shown how a hand comes to grip a block.
+    """
     return _left_to_do(states, goal, _to_grip)
 
 
 def grasp_cost(states: Any, goal: Any) -> Any:
-    """What is left to do in the end, in success radii; a planner that looks far enough ahead finds out by itself how to grip a block."""
+    """What is left to do in the end, in success radii; a planner that
+    looks far enough ahead finds out by itself how to grip a block.
+    """
     return _left_to_do(states, goal, _to_block) / SUCCESS_M
 
 
@@ -95,7 +100,9 @@ def _to_block(after: Any, block: Any) -> Any:
 
 
 def _to_grip(after: Any, block: Any) -> Any:
-    """The hand's way to a block: from above, turned along the block's sides, and open until the block lies between its fingers."""
+    """The hand's way to a block: from above, turned along the block's
+    sides, and open until the block lies between its fingers.
+    """
     from_block = after[..., EFFECTOR] - block[..., :3]
     aside, above = _length(from_block[..., 0:2]), from_block[..., 2]
     above_funnel = abs(above - (FUNNEL_SLOPE * (aside - FUNNEL_M)).clip(0.0, HOVER_M))
@@ -111,7 +118,16 @@ def _length(vectors: Any) -> Any:
 # How it looks: a red block and a purple gripper on a steel arm, over a dark floor.
 # Everything is lit from one side, so that each paint goes from dark to bright.
 BLOCK = ((62, 20, 27), (88, 26, 34), (111, 31, 40), (132, 36, 46), (184, 53, 66), (211, 81, 101), (255, 98, 123))
-GRIPPER = ((40, 20, 54), (56, 27, 75), (68, 32, 92), (79, 37, 106), (88, 41, 118), (107, 52, 143), (142, 70, 185), (189, 92, 238))
+GRIPPER = (
+    (40, 20, 54),
+    (56, 27, 75),
+    (68, 32, 92),
+    (79, 37, 106),
+    (88, 41, 118),
+    (107, 52, 143),
+    (142, 70, 185),
+    (189, 92, 238),
+)
 STEEL = ((30, 30, 30), (60, 60, 62), (96, 101, 110), (126, 131, 153), (172, 180, 204), (228, 242, 247))
 FLOOR = ((8, 10, 14), (16, 20, 26), (29, 40, 56), (42, 52, 72), (55, 64, 89))
 
@@ -233,8 +249,8 @@ def of_blocks(constants: CubeConstants) -> dict[str, Any]:
 
 # The paper's library: 400 macros of 5 actions from the training episodes, the best executed to its end.
 LIBRARY = Shooting(macros=400, horizon=5, replan_every=5)
-# Four times as far ahead as the macros, and free to go where no training episode went: far enough to find by itself that a hand has to
-# come down around a block, so that the cost need not say it.
+# Four times as far ahead as the macros, and free to go where no training episode went: far enough to find by itself
+# that a hand has to come down around a block, so that the cost need not say it.
 SEARCH = CEM(
     samples=300, iterations=8, elites=30, horizon=20, replan_every=5, init_std=0.7,
     hold=5, restarts=2, warm_start=True, enough=0.3, heeds_budget=True,
@@ -252,8 +268,8 @@ DOMAIN = Domain(
     policy=noisy_oracle,
     episode_steps=200,  # as upstream's episodes
     error_metrics={"effector_m": effector_m, "block_m": block_m},
-    # Over 16 steps of open loop a short law of six joints under gravity is off by 5 to 13 mm, a wrong form by 20 mm and more: the arm
-    # sinks that far alone. Half of the success radius for the block.
+    # Over 16 steps of open loop a short law of six joints under gravity is off by 5 to 13 mm, a wrong form by 20 mm and
+    # more: the arm sinks that far alone. Half of the success radius for the block.
     probe_tolerances={"effector_m": 0.015, "block_m": 0.02},
     horizon=5,
     cost=cost,

@@ -25,7 +25,8 @@ SECOND_RGBA = (0.35, 0.55, 0.91, 1.0)
 HOME_RAD = np.array([-np.pi / 2, -np.pi / 2, np.pi / 2, -np.pi / 2, -np.pi / 2, 0.0])
 CLOSED_RAD = 0.8  # of the finger joint that drives the gripper
 CLOSED_CONTROL = 255.0
-FLOAT_DAMPING = np.array([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3])  # N s/m and N m s/rad: a floating block is at rest within a few steps
+# N s/m and N m s/rad: a floating block is at rest within a few steps.
+FLOAT_DAMPING = np.array([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3])
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,12 @@ class CubeConstants(Constants):
     yaw_scale: float = constant(0.3, "rad", "turn to the effector's target at full action", low=0.03, high=1.5)
     gripper_scale: float = constant(1.0, "opening", "change of the gripper's target at full action", low=0.05, high=2.0)
     cube_half_size: float = constant(0.02, "m", "half of the block's edge", low=0.01, high=0.035)
-    object: Literal["gripped", "coupled", "free"] = constant("gripped", "", "the block is gripped, always moves along, or never moves")
-    effector: Literal["servo", "direct"] = constant("servo", "", "the arm lags behind its target, or is there at the end of each step")
+    object: Literal["gripped", "coupled", "free"] = constant(
+        "gripped", "", "the block is gripped, always moves along, or never moves"
+    )
+    effector: Literal["servo", "direct"] = constant(
+        "servo", "", "the arm lags behind its target, or is there at the end of each step"
+    )
     release: Literal["falls", "floats"] = constant("falls", "", "a released block falls, or stays where it is")
     blocks: int = constant(1, "", "blocks on the table", low=1, high=2)
 
@@ -46,10 +51,13 @@ class CubeConstants(Constants):
 def build_env(constants: CubeConstants) -> CubeEnv:
     """ogbench's environment with these constants, compiled, as it looks in upstream's pictures."""
     need("mujoco")
-    from ogbench.manipspace.envs.cube_env import CubeEnv  # here, because it imports MuJoCo and must find its graphics chosen
+    # Here, because it imports MuJoCo and must find its graphics chosen.
+    from ogbench.manipspace.envs.cube_env import CubeEnv
 
     kind = "single" if constants.blocks == 1 else "double"
-    env = CubeEnv(env_type=kind, mode="data_collection", ob_type="pixels", pixel_transparent_arm=False, visualize_info=False)
+    env = CubeEnv(
+        env_type=kind, mode="data_collection", ob_type="pixels", pixel_transparent_arm=False, visualize_info=False
+    )
     scene: Any = env.build_mjcf_model()
     for number in range(constants.blocks):
         block = scene.find("geom", f"object_{number}")

@@ -54,8 +54,8 @@ def state_space(blocks: int) -> StateSpace:
 STATE_SPACE = state_space(1)
 
 
-# The engine state: positions, velocities, and what else the engine remembers: the finger's last force reading, what the contact solver
-# starts from, and the arm's joints one physics step before. Zeros stand for a memory that is not known.
+# The engine state: positions, velocities, and what else the engine remembers: the finger's last force reading, what the
+# contact solver starts from, and the arm's joints one physics step before. Zeros stand for a memory that is not known.
 def engine_widths(blocks: int) -> tuple[int, ...]:
     """How many numbers each part of the engine state has."""
     positions, velocities = 14 + 7 * blocks, 14 + 6 * blocks
@@ -147,7 +147,9 @@ class Cube(Simulator):
         if self.constants.object != "gripped":
             self._carry(blocks, self.get_state() - before)
 
-    def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
+    def rollout(
+        self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]
+    ) -> Float[np.ndarray, "K H S"]:
         return engine_pool.rollout(Cube, self.constants, engine_state, np.clip(actions, -1.0, 1.0))
 
     def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
@@ -166,8 +168,11 @@ class Cube(Simulator):
         start, target = self._data.qpos[ARM].copy(), self._data.ctrl[ARM].copy()
         gain, damping = self._model.actuator_gainprm[ARM, 0], -self._model.actuator_biasprm[ARM, 2]
         for part in np.arange(1, SUBSTEPS + 1) / SUBSTEPS:
-            # The motors bear the arm's weight and their own damping: a hand that sinks in every physics step lets the block slip.
-            self._data.ctrl[ARM] = self._data.qpos[ARM] + (self._data.qfrc_bias[ARM] + damping * self._data.qvel[ARM]) / gain
+            # The motors bear the arm's weight and their own damping: a hand that sinks in every physics step lets the
+            # block slip.
+            self._data.ctrl[ARM] = (
+                self._data.qpos[ARM] + (self._data.qfrc_bias[ARM] + damping * self._data.qvel[ARM]) / gain
+            )
             mujoco.mj_step(self._model, self._data)
             self._data.qpos[ARM] = start + (target - start) * part**2 * (3 - 2 * part)
             self._data.qvel[ARM] = (target - start) * 6 * part * (1 - part) / (SUBSTEPS * SUBSTEP_S)
@@ -175,7 +180,9 @@ class Cube(Simulator):
         mujoco.mj_kinematics(self._model, self._data)
 
     def _carry(self, blocks: Float[np.ndarray, " P"], moved: Float[np.ndarray, " S"]) -> None:
-        """Put blocks back where they were, or, where they are coupled, as far on as the effector is, but not into the floor."""
+        """Put blocks back where they were, or, where they are coupled,
+        as far on as the effector is, but not into the floor.
+        """
         poses = blocks.reshape(-1, 7).copy()
         if self.constants.object == "coupled":
             poses[:, :3] += moved[:3]
@@ -192,7 +199,9 @@ class Cube(Simulator):
         return self._env._ik.solve(pos=flange.translation(), quat=flange.rotation().wxyz, curr_qpos=HOME_RAD, **exact)
 
     def _grasp(self) -> None:
-        """Close the fingers while arm and block stay in place; where no block is between them, leave them as they are."""
+        """Close the fingers while arm and block stay in place;
+        where no block is between them, leave them as they are.
+        """
         placed, placed_blocks = self.get_engine_state(), self._data.qpos[BLOCK_POSES].copy()
         for _ in range(GRASP_SUBSTEPS):
             step_with_held(self._model, self._data, np.array([*placed[ARM], CLOSED_CONTROL]), placed_blocks)

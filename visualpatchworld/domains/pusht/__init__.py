@@ -42,7 +42,9 @@ def block_px(state: np.ndarray, other: np.ndarray, blocks: int = 1) -> np.ndarra
 
 
 def angle_rad(state: np.ndarray, other: np.ndarray, blocks: int = 1) -> np.ndarray:
-    """Difference of two block angles, the short way round; where there are two blocks, of the one that is farther off."""
+    """Difference of two block angles, the short way round; where
+    there are two blocks, of the one that is farther off.
+    """
     pairs = zip(block_poses(state, blocks), block_poses(other, blocks), strict=True)
     turns = [pose[..., 2] - goal[..., 2] for pose, goal in pairs]
     return np.max([np.abs(np.mod(turn + np.pi, 2 * np.pi) - np.pi) for turn in turns], axis=0)
@@ -54,10 +56,15 @@ def _block_distances(state: np.ndarray, other: np.ndarray, blocks: int) -> list[
 
 
 def cost(states: Any, goal: Any, blocks: int = 1) -> Any:
-    """The least that a future ever lacks of its goal, in success radii; the agent, which is free to move, counts less than the blocks."""
+    """The least that a future ever lacks of its goal, in success radii;
+    the agent, which is free to move, counts less than the blocks.
+    """
     lack, away, turned = states - goal, 0.0, 0.0
     for pose in block_poses(lack, blocks):
-        away, turned = away + _length(pose[..., :2]), turned + abs((pose[..., 2] + np.pi) % (2 * np.pi) - np.pi) / SUCCESS_RAD
+        away, turned = (
+            away + _length(pose[..., :2]),
+            turned + abs((pose[..., 2] + np.pi) % (2 * np.pi) - np.pi) / SUCCESS_RAD,
+        )
     return ((away + AGENT_WEIGHT * _length(lack[..., 0:2])) / SUCCESS_PX + turned).min(-1)
 
 
@@ -72,7 +79,9 @@ def pose_distance(state: np.ndarray, goal: np.ndarray, blocks: int = 1) -> np.nd
 
 
 def pose_cost(states: Any, goal: Any, blocks: int = 1) -> Any:
-    """The least that a future ever lacks of its goal, in success radii; far away the blocks come first, nearby the agent counts in full."""
+    """The least that a future ever lacks of its goal, in success radii;
+    far away the blocks come first, nearby the agent counts in full.
+    """
     lack = states - goal
     agent, squares, away, turned = (lack[..., 0:2] ** 2).sum(-1) / SUCCESS_PX**2, 0.0, 0.0, 0.0
     for pose in block_poses(lack, blocks):
@@ -165,8 +174,9 @@ def of_blocks(constants: PushTConstants) -> dict[str, Any]:
     }
 
 
-# With an exact program a search is worth more: a longer look ahead, actions that are held (so that ten are searched for, not fifty), and
-# restarts, since a block can be gone around in more than one way. Steps are executed ten at a time, from what is left of the plan before.
+# With an exact program a search is worth more: a longer look ahead, actions that are held (so that ten are searched
+# for, not fifty), and restarts, since a block can be gone around in more than one way. Steps are executed ten at a
+# time, from what is left of the plan before.
 SEARCH = CEM(
     samples=600, iterations=15, elites=60, horizon=50, replan_every=10, init_std=1.0, smoothing=0.3,
     hold=5, restarts=4, warm_start=True, warm_std=0.2, enough=0.3, heeds_budget=True, moved_at_will=(0, 1),
@@ -189,8 +199,9 @@ DOMAIN = Domain(
     transition_tolerances={"agent_px": 1.0, "block_px": 1.0, "angle_rad": 0.0175},
     cost=cost,
     costs={"pose_match": pose_cost},
-    # The paper's budget: 600 samples, 15 rounds, 5 blocks of 5 actions, all executed. There are several sides to push from: a wide
-    # first draw and a share of each spread kept for the next round keep the search from settling on the first that helps.
+    # The paper's budget: 600 samples, 15 rounds, 5 blocks of 5 actions, all executed. There are several sides to push
+    # from: a wide first draw and a share of each spread kept for the next round keep the search from settling on the
+    # first that helps.
     planner=CEM(samples=600, iterations=15, elites=60, horizon=25, replan_every=25, init_std=1.0, smoothing=0.3),
     planners={"default": SEARCH, **siblings(SEARCH)},
     variant=of_blocks,

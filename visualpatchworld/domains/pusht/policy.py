@@ -1,4 +1,6 @@
-"""Data for PushT: a scripted pusher that walks round the block, pushes on a random point of its outline, and begins anew."""
+"""Data for PushT: a scripted pusher that walks round the block,
+pushes on a random point of its outline, and begins anew.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.domain import Policy
-from visualpatchworld.domains.pusht.simulator import SIZE_PX, PushT, PushTConstants, block_boxes, block_poses, gap_to_block, to_world
+from visualpatchworld.domains.pusht.simulator import (
+    SIZE_PX,
+    PushT,
+    PushTConstants,
+    block_boxes,
+    block_poses,
+    gap_to_block,
+    to_world,
+)
 
 CLEARANCE_PX = 12.0  # kept from the block on the way
 ARRIVED_PX = 12.0
@@ -17,7 +27,8 @@ MAX_WALK_STEPS = 30  # a place behind the block may be out of reach near a wall
 NOISE = 0.05
 WALK, PUSH = 0.5, (0.1, 0.4)  # largest actions on the way and while pushing: about the pace of a person
 CENTRING = 2.0  # above 0, pushes that bring the block back to the middle are preferred
-LEAVE_WALL_PROBABILITY = 0.7  # each step against a wall: enough to meet walls now and then without wedging the block into them
+# Each step against a wall: enough to meet walls now and then without wedging the block into them.
+LEAVE_WALL_PROBABILITY = 0.7
 WALL_PX = 10.0  # a corner this close to the table's edge is at a wall
 
 
@@ -55,8 +66,12 @@ def _poses(simulator: PushT) -> list[np.ndarray]:
     return block_poses(simulator.get_state(), simulator.constants.blocks)
 
 
-def _contact(simulator: PushT, which: int, rng: np.random.Generator) -> tuple[Float[np.ndarray, " 2"], Float[np.ndarray, " 2"]]:
-    """A point of a block's outline and the direction into the block there, in its frame; rather one that pushes to the middle."""
+def _contact(
+    simulator: PushT, which: int, rng: np.random.Generator
+) -> tuple[Float[np.ndarray, " 2"], Float[np.ndarray, " 2"]]:
+    """A point of a block's outline and the direction into the block
+    there, in its frame; rather one that pushes to the middle.
+    """
     points, inwards = _outline(simulator.constants, which, rng, num_points=12)
     pose = _poses(simulator)[which]
     to_middle = (SIZE_PX / 2 - to_world(points, pose)) / (SIZE_PX / 2)
@@ -66,8 +81,12 @@ def _contact(simulator: PushT, which: int, rng: np.random.Generator) -> tuple[Fl
     return points[chosen], inwards[chosen]
 
 
-def _outline(constants: PushTConstants, which: int, rng: np.random.Generator, *, num_points: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points drawn evenly from the outline, corners included, with the direction inwards; edges inside the block do not count."""
+def _outline(
+    constants: PushTConstants, which: int, rng: np.random.Generator, *, num_points: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points drawn evenly from the outline, corners included, with
+    the direction inwards; edges inside the block do not count.
+    """
     boxes = block_boxes(constants, which)
     starts, ends = boxes.reshape(-1, 2), np.roll(boxes, -1, axis=1).reshape(-1, 2)
     middles = np.repeat(boxes.mean(axis=1), boxes.shape[1], axis=0)
@@ -87,12 +106,18 @@ def _outline(constants: PushTConstants, which: int, rng: np.random.Generator, *,
 def _waypoint(
     agent: Float[np.ndarray, " 2"], poses: list[np.ndarray], goal: Float[np.ndarray, " 2"], constants: PushTConstants
 ) -> Float[np.ndarray, " 2"]:
-    """The goal if the way is free, otherwise a point on a circle round the block that is in it, some way on towards the goal."""
+    """The goal if the way is free, otherwise a point on a circle
+    round the block that is in it, some way on towards the goal.
+    """
     way = agent + np.linspace(0.1, 1.0, 12)[:, None] * (goal - agent)
-    blocked = [gap_to_block(way, pose, constants, number) <= constants.agent_radius for number, pose in enumerate(poses)]
+    blocked = [
+        gap_to_block(way, pose, constants, number) <= constants.agent_radius for number, pose in enumerate(poses)
+    ]
     if not np.any(blocked):
         return goal
-    which = min(range(len(poses)), key=lambda number: int(np.argmax(blocked[number])) if blocked[number].any() else len(way))
+    which = min(
+        range(len(poses)), key=lambda number: int(np.argmax(blocked[number])) if blocked[number].any() else len(way)
+    )
     pose = poses[which]
     corners = to_world(block_boxes(constants, which), pose).reshape(-1, 2)
     center = (corners.min(axis=0) + corners.max(axis=0)) / 2
@@ -103,14 +128,18 @@ def _waypoint(
     return _within_walls(center + radius * np.array([math.cos(angle), math.sin(angle)]))
 
 
-def _towards(place: Float[np.ndarray, " 2"], speed: float, simulator: PushT, rng: np.random.Generator) -> Float[np.ndarray, " 2"]:
+def _towards(
+    place: Float[np.ndarray, " 2"], speed: float, simulator: PushT, rng: np.random.Generator
+) -> Float[np.ndarray, " 2"]:
     """An action to the place, at most `speed` long, with noise."""
     action = (place - simulator.get_state()[0:2]) / simulator.constants.reach
     action *= min(speed / max(float(np.linalg.norm(action)), 1e-9), 1.0)
     return np.clip(action + rng.normal(0.0, NOISE, 2), -1.0, 1.0)
 
 
-def _into_wall(heading: Float[np.ndarray, " 2"], pose: Float[np.ndarray, " 3"], constants: PushTConstants, which: int) -> bool:
+def _into_wall(
+    heading: Float[np.ndarray, " 2"], pose: Float[np.ndarray, " 3"], constants: PushTConstants, which: int
+) -> bool:
     """Whether a corner of the block is at a wall that lies in the direction of the push."""
     corners = to_world(block_boxes(constants, which), pose).reshape(-1, 2)
     low, high = corners.min(axis=0) < WALL_PX, corners.max(axis=0) > SIZE_PX - WALL_PX

@@ -20,7 +20,9 @@ POSE_UNITS, VELOCITY_UNITS = {"x": "px", "y": "px", "angle": "rad"}, {"vx": "px/
 
 
 def state_space(blocks: int, *, moving: bool) -> StateSpace:
-    """The state of a table with so many blocks: what a second one adds comes behind, and last the velocities of blocks that keep theirs."""
+    """The state of a table with so many blocks: what a second one adds
+    comes behind, and last the velocities of blocks that keep theirs.
+    """
     first, *others = [{f"{name}_{axis}": unit for axis, unit in POSE_UNITS.items()} for name in BLOCK_NAMES[:blocks]]
     units = {"agent_x": "px", "agent_y": "px", **first, "agent_vx": "px/s", "agent_vy": "px/s"}
     for other in others:
@@ -75,24 +77,35 @@ class PushTConstants(Constants):
     reach: float = constant(100.0, "px", "distance of the target at full action", low=1.0, high=300.0)
     agent_radius: float = constant(15.0, "px", "agent radius", low=2.0, high=60.0)
     block_scale: float = constant(30.0, "px", "width of the block's bars", low=8.0, high=60.0)
-    block_shape: Literal["T", "L", "Z", "square", "I", "small_tee", "+", "hexagon", "disc"] = constant("T", "", "shape of the block")
+    block_shape: Literal["T", "L", "Z", "square", "I", "small_tee", "+", "hexagon", "disc"] = constant(
+        "T", "", "shape of the block"
+    )
     moment: float = constant(1.0, "x nominal", "factor on the block's moment of inertia", low=0.05, high=20.0)
     substeps: int = constant(10, "", "physics steps of 0.01 s in one step", low=1, high=50)
     friction: float = constant(0.0, "", "friction coefficient of every contact", low=0.0, high=2.0)
-    drive: Literal["pd", "direct"] = constant("pd", "", "a damped spring to the target, or straight to it at constant speed")
-    block: Literal["pushed", "frozen"] = constant("pushed", "", "the block yields to the agent, or stays while the agent passes through")
-    response: Literal["quasi-static", "inertial"] = constant("quasi-static", "", "the block stops when released, or slides on")
-    inertia_keep: float = constant(0.1, "1/s", "share of its velocity an inertial block keeps over a second", low=0.0, high=1.0)
+    drive: Literal["pd", "direct"] = constant(
+        "pd", "", "a damped spring to the target, or straight to it at constant speed"
+    )
+    block: Literal["pushed", "frozen"] = constant(
+        "pushed", "", "the block yields to the agent, or stays while the agent passes through"
+    )
+    response: Literal["quasi-static", "inertial"] = constant(
+        "quasi-static", "", "the block stops when released, or slides on"
+    )
+    inertia_keep: float = constant(
+        0.1, "1/s", "share of its velocity an inertial block keeps over a second", low=0.0, high=1.0
+    )
     blocks: int = constant(1, "", "blocks on the table", low=1, high=2)
     second_shape: Literal["square", "T", "L", "hexagon", "disc"] = constant("square", "", "shape of a second block")
     second_mass: float = constant(0.5, "x first", "mass of a second block", low=0.05, high=20.0)
 
 
 class PushT(Simulator):
-    """The engine state ends with each block's velocity and spin: part of the state where blocks are inertial, otherwise zero.
+    """The engine state ends with each block's velocity and spin:
+    part of the state where blocks are inertial, otherwise zero.
 
-    The engine remembers more than that while the block is pressed against a wall: the order and the impulses of its contacts. A state
-    set there continues closely, everywhere else exactly.
+    The engine remembers more than that while the block is pressed against a wall: the order and the impulses of its
+    contacts. A state set there continues closely, everywhere else exactly.
     """
 
     state_space = STATE_SPACE
@@ -108,7 +121,9 @@ class PushT(Simulator):
 
     def get_engine_state(self) -> Float[np.ndarray, " E"]:
         inertial = self.constants.response == "inertial"
-        velocities = [(*block.velocity, block.angular_velocity) if inertial else (0.0, 0.0, 0.0) for block in self._blocks]
+        velocities = [
+            (*block.velocity, block.angular_velocity) if inertial else (0.0, 0.0, 0.0) for block in self._blocks
+        ]
         return np.array([*self._numbers(), *(number for velocity in velocities for number in velocity)])
 
     def set_engine_state(self, engine_state: Float[np.ndarray, " E"]) -> None:
@@ -117,11 +132,13 @@ class PushT(Simulator):
         # A new space each time: contacts that an old one remembers would push the blocks.
         self._space, self._agent, self._blocks = build(self.constants)
         for block, pose in zip(self._blocks, block_poses(state, self.constants.blocks), strict=True):
-            block.angle = float(pose[2])  # before the position: the body turns about its centre of gravity, not its origin
+            # Before the position: the body turns about its centre of gravity, not its origin.
+            block.angle = float(pose[2])
             block.position = float(pose[0]), float(pose[1])
         self._agent.velocity = vx, vy
         if vx or vy or velocities.any():
-            # The blocks' next motion was solved from the contacts at these positions. Step the agent into its place to solve them again.
+            # The blocks' next motion was solved from the contacts at these positions. Step the agent into its place to
+            # solve them again.
             self._agent.position = agent_x - vx * PHYSICS_STEP_S, agent_y - vy * PHYSICS_STEP_S
             self._space.step(PHYSICS_STEP_S)
         self._agent.position = agent_x, agent_y
@@ -151,7 +168,9 @@ class PushT(Simulator):
         else:
             self._carry(target_x, target_y)
 
-    def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
+    def rollout(
+        self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]
+    ) -> Float[np.ndarray, "K H S"]:
         return engine_pool.rollout(PushT, self.constants, engine_state, actions)
 
     def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
@@ -239,7 +258,9 @@ def block_boxes(constants: PushTConstants, number: int = 0) -> Float[np.ndarray,
     if shape in ROUND_CORNERS:
         angles = np.arange(ROUND_CORNERS[shape]) * 2 * math.pi / ROUND_CORNERS[shape]
         return ROUND_RADIUS * constants.block_scale * np.stack([np.cos(angles), np.sin(angles)], axis=-1)[None]
-    corners = [((left, bottom), (right, bottom), (right, top), (left, top)) for left, top, right, bottom in BOXES[shape]]
+    corners = [
+        ((left, bottom), (right, bottom), (right, top), (left, top)) for left, top, right, bottom in BOXES[shape]
+    ]
     return constants.block_scale * np.array(corners, dtype=np.float64)
 
 
@@ -268,13 +289,20 @@ def gap_to_block(
 
 
 def sample_state(constants: PushTConstants, rng: np.random.Generator) -> Float[np.ndarray, " N"]:
-    """A start at rest, without velocities of blocks: blocks anywhere within the walls and apart from each other, agent apart from them."""
+    """A start at rest, without velocities of blocks: blocks anywhere
+    within the walls and apart from each other, agent apart from them.
+    """
     while True:
         agent = rng.uniform(50.0, 450.0, 2)
-        poses = [np.array([*rng.uniform(100.0, 400.0, 2), rng.uniform(0.0, 2 * math.pi)]) for _ in range(constants.blocks)]
+        poses = [
+            np.array([*rng.uniform(100.0, 400.0, 2), rng.uniform(0.0, 2 * math.pi)]) for _ in range(constants.blocks)
+        ]
         outlines = [to_world(block_boxes(constants, number), pose) for number, pose in enumerate(poses)]
         within = all(corners.min() > 10.0 and corners.max() < SIZE_PX - 10.0 for corners in outlines)
-        free = all(gap_to_block(agent, pose, constants, number) > constants.agent_radius + 5.0 for number, pose in enumerate(poses))
+        free = all(
+            gap_to_block(agent, pose, constants, number) > constants.agent_radius + 5.0
+            for number, pose in enumerate(poses)
+        )
         if within and free and (constants.blocks == 1 or _apart(outlines, poses, constants)):
             return np.array([*agent, *poses[0], 0.0, 0.0, *(number for pose in poses[1:] for number in pose)])
 
@@ -287,7 +315,9 @@ def _apart(outlines: list[np.ndarray], poses: list[np.ndarray], constants: PushT
     return min(gaps) > 2.0
 
 
-def paint(state: Float[np.ndarray, " S"], goal_poses: Sequence[np.ndarray], constants: PushTConstants) -> UInt8[np.ndarray, "224 224 3"]:
+def paint(
+    state: Float[np.ndarray, " S"], goal_poses: Sequence[np.ndarray], constants: PushTConstants
+) -> UInt8[np.ndarray, "224 224 3"]:
     """White table, gray walls, the goal poses in green under the agent and the blocks."""
     canvas = np.full((SIZE_PX, SIZE_PX, 3), 255, dtype=np.uint8)
     for number, pose in enumerate(goal_poses):

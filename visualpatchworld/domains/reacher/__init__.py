@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld.domain import Domain, Policy
-from visualpatchworld.domains.reacher.simulator import JOINTS, LINK_RADIUS_M, Reacher, ReacherConstants, lengths, state_space
+from visualpatchworld.domains.reacher.simulator import (
+    JOINTS,
+    LINK_RADIUS_M,
+    Reacher,
+    ReacherConstants,
+    lengths,
+    state_space,
+)
 from visualpatchworld.plan.cem import CEM, siblings
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
 from visualpatchworld.scene.state import SceneTemplate
@@ -20,7 +27,8 @@ SUCCESS_M = 0.05
 SUCCESS_RAD = 0.05
 
 # How it looks: yellow links from a light blue base to an orange fingertip, over a dark blue floor.
-# Links and fingertip are lit, so that each goes from dark edges to a bright middle; the last shades of each are cut off by strong light.
+# Links and fingertip are lit, so that each goes from dark edges to a bright middle; the last shades of each are cut off
+# by strong light.
 LINK = (
     (212, 152, 91),
     (238, 168, 100),
@@ -40,7 +48,16 @@ LOOK = Look(
         background=(38, 76, 114),
         softness=15.0,  # the fingertip is nearly the colour of a link's edge
     ),
-    parts=(Chain(base="base", links=("upper_arm", "forearm"), tip="finger", base_paint="base", link_paint="link", tip_paint="finger"),),
+    parts=(
+        Chain(
+            base="base",
+            links=("upper_arm", "forearm"),
+            tip="finger",
+            base_paint="base",
+            link_paint="link",
+            tip_paint="finger",
+        ),
+    ),
     seen_constants=("link1", "link2"),
     num_episodes=6,
 )
@@ -70,7 +87,9 @@ def of_links(constants: ReacherConstants) -> dict[str, Any]:
     qpos, qvel = Column("qpos", links), Column("qvel", links)
     return {
         "scene": SceneTemplate(objects=objects, near=0.01, state_space=state_space(links)),
-        "layout": TraceLayout(engine_state=(qpos, qvel), state=(qpos, qvel, Column("finger_pos", 2)), action=Column("action", links)),
+        "layout": TraceLayout(
+            engine_state=(qpos, qvel), state=(qpos, qvel, Column("finger_pos", 2)), action=Column("action", links)
+        ),
     }
 
 
@@ -107,7 +126,8 @@ DOMAIN = Domain(
     policy=random_torques,
     episode_steps=200,  # as upstream's episodes
     error_metrics={"finger_m": FieldDistance((-2, -1)), "q_rad": q_rad},
-    # Joints are not asked for: a form that moves the fingertip says nothing about them. The wrong forms are off by centimetres.
+    # Joints are not asked for: a form that moves the fingertip says nothing about them. The wrong forms are off by
+    # centimetres.
     probe_tolerances={"finger_m": 0.002},
     horizon=12,
     costs={"qpos_match": qpos_cost},

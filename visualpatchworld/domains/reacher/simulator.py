@@ -20,14 +20,21 @@ from visualpatchworld.scene.state import StateField, StateSpace
 from visualpatchworld.simulator import FRAME_SIZE_PX, Constants, Simulator, constant
 
 # Joint angles count full turns, as the engine and the success test do, so they have no period.
-JOINTS = {2: {"shoulder": "upper_arm", "wrist": "forearm"}, 3: {"shoulder": "upper_arm", "elbow": "forearm", "wrist": "hand"}}
+JOINTS = {
+    2: {"shoulder": "upper_arm", "wrist": "forearm"},
+    3: {"shoulder": "upper_arm", "elbow": "forearm", "wrist": "hand"},
+}
 
 
 def state_space(links: int) -> StateSpace:
     """The state of an arm of so many links: a joint turns the link that it is listed with."""
     angles = [StateField(joint, "rad", f"{link}.pose.angle") for joint, link in JOINTS[links].items()]
-    speeds = [StateField(f"{joint}_velocity", "rad/s", f"{link}.velocity.spin") for joint, link in JOINTS[links].items()]
-    return StateSpace((*angles, *speeds, StateField("finger_x", "m", "finger.pose.x"), StateField("finger_y", "m", "finger.pose.y")))
+    speeds = [
+        StateField(f"{joint}_velocity", "rad/s", f"{link}.velocity.spin") for joint, link in JOINTS[links].items()
+    ]
+    return StateSpace(
+        (*angles, *speeds, StateField("finger_x", "m", "finger.pose.x"), StateField("finger_y", "m", "finger.pose.y"))
+    )
 
 
 STATE_SPACE = state_space(2)
@@ -44,16 +51,24 @@ class ReacherConstants(Constants):
     """The arm, its motors, and what kind of mechanics it follows."""
 
     link1: float = constant(0.12, "m", "length of the upper arm", low=0.04, high=0.25)
-    link2: float = constant(0.12, "m", "length of the second link, to the fingertip where it is the last", low=0.04, high=0.25)
+    link2: float = constant(
+        0.12, "m", "length of the second link, to the fingertip where it is the last", low=0.04, high=0.25
+    )
     links: int = constant(2, "", "links of the arm; the joint between two links is limited", low=2, high=3)
     link3: float = constant(0.08, "m", "length of a third link", low=0.04, high=0.25)
     density: float = constant(1000.0, "kg/m^3", "density of the links and the finger", low=10.0, high=1e5)
     damping: float = constant(0.01, "N m s/rad", "damping of the joints", low=1e-4, high=1.0)
     gear: float = constant(0.05, "N m", "torque at full action", low=1e-3, high=1.0)
     wrist_limit: float = constant(160.0, "deg", "how far the wrist bends either way", low=10.0, high=179.0)
-    finger_speed: float = constant(0.5, "m/s", "speed of the fingertip at full action, in cartesian space only", low=0.01, high=5.0)
-    space: Literal["joint", "cartesian"] = constant("joint", "", "actions drive the joints, or the fingertip itself, without any memory")
-    order: Literal["second", "first"] = constant("second", "", "actions set torques, or joint velocities without any memory")
+    finger_speed: float = constant(
+        0.5, "m/s", "speed of the fingertip at full action, in cartesian space only", low=0.01, high=5.0
+    )
+    space: Literal["joint", "cartesian"] = constant(
+        "joint", "", "actions drive the joints, or the fingertip itself, without any memory"
+    )
+    order: Literal["second", "first"] = constant(
+        "second", "", "actions set torques, or joint velocities without any memory"
+    )
     limits: Literal["wrist", "none"] = constant("wrist", "", "the wrist is limited, or turns freely")
 
 
@@ -104,7 +119,9 @@ class Reacher(Simulator):
         else:
             self.set_engine_state(move(self.get_engine_state(), action, self.constants))
 
-    def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
+    def rollout(
+        self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]
+    ) -> Float[np.ndarray, "K H S"]:
         actions = np.clip(np.asarray(actions, dtype=np.float64), -1.0, 1.0)
         if self._has_torques:
             started = np.concatenate([[0.0], engine_state])  # MuJoCo's own state begins with the time
@@ -136,7 +153,11 @@ def _threads() -> mujoco.rollout.Rollout:
 def build_model(constants: ReacherConstants) -> mujoco.MjModel:
     """dm_control's arm with these constants, and without the target ball."""
     suite = importlib.resources.files("dm_control") / "suite"
-    shared = {f"./common/{file.name}": file.read_bytes() for file in (suite / "common").iterdir() if file.name.endswith(".xml")}
+    shared = {
+        f"./common/{file.name}": file.read_bytes()
+        for file in (suite / "common").iterdir()
+        if file.name.endswith(".xml")
+    }
     spec = mujoco.MjSpec.from_string((suite / "reacher.xml").read_text(), shared)
     spec.delete(spec.geom("target"))
     spec.geom("arm").fromto = [0, 0, 0, constants.link1, 0, 0]
@@ -191,7 +212,9 @@ def bend_limit(constants: ReacherConstants) -> float:
 def finger_position(joints: Float[np.ndarray, "*B J"], constants: ReacherConstants) -> Float[np.ndarray, "*B 2"]:
     """Forward kinematics."""
     angles = np.cumsum(joints, axis=-1)
-    x, y = (sum(length * turn(angles[..., i]) for i, length in enumerate(lengths(constants))) for turn in (np.cos, np.sin))
+    x, y = (
+        sum(length * turn(angles[..., i]) for i, length in enumerate(lengths(constants))) for turn in (np.cos, np.sin)
+    )
     return np.stack([x, y], axis=-1)
 
 
@@ -200,7 +223,9 @@ def with_finger(arm: Float[np.ndarray, "*B E"], constants: ReacherConstants) -> 
     return np.concatenate([arm, finger_position(arm[..., : constants.links], constants)], axis=-1)
 
 
-def move(arm: Float[np.ndarray, "*B E"], action: Float[np.ndarray, "*B A"], constants: ReacherConstants) -> Float[np.ndarray, "*B E"]:
+def move(
+    arm: Float[np.ndarray, "*B E"], action: Float[np.ndarray, "*B A"], constants: ReacherConstants
+) -> Float[np.ndarray, "*B E"]:
     """One step of the mechanics that no torque drives: velocities follow the action at once."""
     joints = arm[..., : constants.links]
     if constants.space == "cartesian":
@@ -215,8 +240,12 @@ def move(arm: Float[np.ndarray, "*B E"], action: Float[np.ndarray, "*B A"], cons
     return np.concatenate([moved, (moved - joints) / STEP_S], axis=-1)
 
 
-def reach(finger: Float[np.ndarray, "*B 2"], joints: Float[np.ndarray, "*B 2"], constants: ReacherConstants) -> Float[np.ndarray, "*B 2"]:
-    """Inverse kinematics: the joint angles next to the present ones that bring the finger there, or as near as it can get."""
+def reach(
+    finger: Float[np.ndarray, "*B 2"], joints: Float[np.ndarray, "*B 2"], constants: ReacherConstants
+) -> Float[np.ndarray, "*B 2"]:
+    """Inverse kinematics: the joint angles next to the present
+    ones that bring the finger there, or as near as it can get.
+    """
     a, b = constants.link1, constants.link2
     squared = (finger**2).sum(axis=-1)
     side = np.where(joints[..., 1] < 0, -1.0, 1.0)

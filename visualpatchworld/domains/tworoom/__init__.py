@@ -19,7 +19,9 @@ SUCCESS_PX = 16.0
 WHITE = (255, 255, 255)
 
 LOOK = Look(
-    palette=Palette(paints=(Paint("floor", (WHITE,)), Paint("line", ((0, 0, 0),)), Paint("agent", ((255, 0, 0),))), background=WHITE),
+    palette=Palette(
+        paints=(Paint("floor", (WHITE,)), Paint("line", ((0, 0, 0),)), Paint("agent", ((255, 0, 0),))), background=WHITE
+    ),
     parts=(
         Shape("agent", kind="agent", paint="agent", behind=("line",), glow=True),
         Walls(paint="line", border="house", wall="wall", door="door"),
@@ -67,14 +69,20 @@ def objects(constants: TwoRoomConstants) -> tuple[SceneObject, ...]:
     parts = [
         SceneObject(name="agent", kind="agent", geometry=Geometry(radius=constants.radius)),
         SceneObject(
-            name="house", kind="border", fixed=True, pose=Pose(x=middle, y=middle), geometry=Geometry(half_sizes=(inner_half, inner_half))
+            name="house",
+            kind="border",
+            fixed=True,
+            pose=Pose(x=middle, y=middle),
+            geometry=Geometry(half_sizes=(inner_half, inner_half)),
         ),
     ]
     solid = Geometry(half_sizes=(constants.wall_thickness / 2, inner_half))
     gap = Geometry(half_sizes=(constants.wall_thickness / 2, constants.door_half_width))
     for number, (wall, doors) in enumerate(walls(constants)):
         which = f"_{number + 1}" if number else ""
-        parts.append(SceneObject(name=f"wall{which}", kind="wall", fixed=True, pose=Pose(x=wall, y=middle), geometry=solid))
+        parts.append(
+            SceneObject(name=f"wall{which}", kind="wall", fixed=True, pose=Pose(x=wall, y=middle), geometry=solid)
+        )
         for name, door in zip((f"door{which}", f"other_door{which}"), doors, strict=False):
             parts.append(SceneObject(name=name, kind="door", fixed=True, pose=Pose(x=wall, y=door), geometry=gap))
     return tuple(parts)
@@ -82,7 +90,8 @@ def objects(constants: TwoRoomConstants) -> tuple[SceneObject, ...]:
 
 STATE = Column("state", 2, "float32")
 
-# Far enough ahead to go around by the door from anywhere; a wall is a dead end for a search that sees less than the way around it.
+# Far enough ahead to go around by the door from anywhere; a wall is a dead end for a search that sees less than the way
+# around it.
 SEARCH = CEM(
     samples=300, iterations=10, elites=30, horizon=80, replan_every=10, init_std=1.0,
     hold=10, restarts=4, warm_start=True, enough=0.3, heeds_budget=True,
@@ -100,8 +109,10 @@ DOMAIN = Domain(
     look=LOOK,
     layout=TraceLayout(engine_state=(STATE,), state=(STATE,), action=Column("action", 2, "float32")),
     policy=door_expert,
-    probe_tolerances={"agent_px": 0.1},  # far below the success radius; positions are kept in single precision, good to 1e-5
-    # The paper's budget: 300 samples, 10 rounds, 5 blocks of 5 actions, all executed. The expert goes at full speed: a wide first draw.
+    # Far below the success radius; positions are kept in single precision, good to 1e-5.
+    probe_tolerances={"agent_px": 0.1},
+    # The paper's budget: 300 samples, 10 rounds, 5 blocks of 5 actions, all executed. The expert goes at full speed: a
+    # wide first draw.
     planner=CEM(samples=300, iterations=10, elites=30, horizon=25, replan_every=25, init_std=1.0),
     planners={"default": SEARCH, **siblings(SEARCH)},
 )

@@ -28,8 +28,12 @@ class TwoRoomConstants(Constants):
     door_half_width: float = constant(14.0, "px", "half of the door's width", low=8.0, high=80.0)
     border: float = constant(14.0, "px", "width of the border", low=2.0, high=60.0)
     wall: Literal["door", "none"] = constant("door", "", "walls with a door each, or no wall at all")
-    rooms: int = constant(2, "", "rooms, with a wall between any two; every second door is at the other end", low=2, high=3)
-    second_door: float = constant(0.0, "px", "y of a second door's centre in every wall; 0 for none", low=0.0, high=204.0)
+    rooms: int = constant(
+        2, "", "rooms, with a wall between any two; every second door is at the other end", low=2, high=3
+    )
+    second_door: float = constant(
+        0.0, "px", "y of a second door's centre in every wall; 0 for none", low=0.0, high=204.0
+    )
     transport: Literal["linear", "cubic"] = constant("linear", "", "distance grows with the action, or with its cube")
 
 
@@ -56,7 +60,9 @@ class TwoRoom(Simulator):
     def advance(self, action: Float[np.ndarray, " A"]) -> None:
         self._position = move(self._position[None], np.asarray(action, dtype=np.float32)[None], self.constants)[0]
 
-    def rollout(self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]) -> Float[np.ndarray, "K H S"]:
+    def rollout(
+        self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]
+    ) -> Float[np.ndarray, "K H S"]:
         position = np.repeat(np.asarray(engine_state, dtype=np.float32)[None], len(actions), axis=0)
         states = []
         for action in np.clip(np.asarray(actions, dtype=np.float32), -1, 1).swapaxes(0, 1):
@@ -74,7 +80,9 @@ def sample_position(constants: TwoRoomConstants, rng: np.random.Generator) -> np
     high = SIZE_PX - low
     while True:
         position = rng.uniform(low, high, 2)
-        if all(abs(position[0] - wall) > constants.wall_thickness / 2 + constants.radius for wall, _ in walls(constants)):
+        if all(
+            abs(position[0] - wall) > constants.wall_thickness / 2 + constants.radius for wall, _ in walls(constants)
+        ):
             return position
 
 
@@ -85,10 +93,15 @@ def walls(constants: TwoRoomConstants) -> list[tuple[float, tuple[float, ...]]]:
     inner = SIZE_PX - 2 * constants.border
     first = (constants.door_center, SIZE_PX - constants.door_center)
     second = (constants.second_door,) if constants.second_door else ()
-    return [(constants.border + inner * k / constants.rooms, (first[(k - 1) % 2], *second)) for k in range(1, constants.rooms)]
+    return [
+        (constants.border + inner * k / constants.rooms, (first[(k - 1) % 2], *second))
+        for k in range(1, constants.rooms)
+    ]
 
 
-def move(position: Float[np.ndarray, "K 2"], action: Float[np.ndarray, "K 2"], constants: TwoRoomConstants) -> Float[np.ndarray, "K 2"]:
+def move(
+    position: Float[np.ndarray, "K 2"], action: Float[np.ndarray, "K 2"], constants: TwoRoomConstants
+) -> Float[np.ndarray, "K 2"]:
     """Positions after one step: walk, stay inside the border, and do not pass the wall beside the door."""
     stride = action if constants.transport == "linear" else action**3
     moved = position + np.float32(constants.speed) * stride

@@ -1,4 +1,6 @@
-"""Rules from a scene to the forms that its dynamics may have: what can drive, touch, stop, turn and hold there, by kind and shape."""
+"""Rules from a scene to the forms that its dynamics may have: what
+can drive, touch, stop, turn and hold there, by kind and shape.
+"""
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.laws.form import Family

@@ -1,4 +1,6 @@
-"""A chain of links with hinges, and a fingertip at its end: what the action moves, whether motion is remembered, what bends how far."""
+"""A chain of links with hinges, and a fingertip at its end: what the
+action moves, whether motion is remembered, what bends how far.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ PUSHES = 8
 
 
 def arm(scene: Scene) -> Family | None:
-    """Links that torques or speeds turn; or, where actions are as many as its coordinates, a fingertip that is moved itself."""
+    """Links that torques or speeds turn; or, where actions are as
+    many as its coordinates, a fingertip that is moved itself.
+    """
     links, tips = scene.of_kind("link"), scene.of_kind("fingertip")
     hinges = tuple(name for link in links for name in scene.fields(link, "pose.angle"))
     speeds = tuple(name for link in links for name in scene.fields(link, "velocity.spin"))
@@ -103,10 +107,14 @@ def _coast(scene: Scene, hinges: tuple[str, ...], rng: np.random.Generator, hing
     actions = np.zeros((STEPS, len(hinges)))
     actions[:, hinge] = np.repeat([strength, 0.0, -strength, 0.0], STEPS // 4)
     bent = rng.choice([-1.0, 1.0], len(hinges) - 1) * rng.uniform(0.5, 1.0, len(hinges) - 1)
-    return Probe(f"turn the {name} and coast", "order", _at(scene, hinges, [rng.uniform(-np.pi, np.pi), *bent]), actions)
+    return Probe(
+        f"turn the {name} and coast", "order", _at(scene, hinges, [rng.uniform(-np.pi, np.pi), *bent]), actions
+    )
 
 
-def _bend(scene: Scene, hinges: tuple[str, ...], lengths: list[float], rng: np.random.Generator, hinge: int, side: float) -> Probe:
+def _bend(
+    scene: Scene, hinges: tuple[str, ...], lengths: list[float], rng: np.random.Generator, hinge: int, side: float
+) -> Probe:
     """From a strong bend on and on the same way, harder and softer: where does it end?
 
     The fingertip starts where the same push drives it across the base, in case it is the fingertip that is pushed.
@@ -118,7 +126,9 @@ def _bend(scene: Scene, hinges: tuple[str, ...], lengths: list[float], rng: np.r
     if hinge > 0:
         x, y = end_of_links(angles, length=lengths)
         angles[0] = -side * np.pi / 2 - np.arctan2(y, x)
-    return Probe(f"bend the {hinges[hinge]} {'left' if side > 0 else 'right'}", "limits", _at(scene, hinges, angles), actions)
+    return Probe(
+        f"bend the {hinges[hinge]} {'left' if side > 0 else 'right'}", "limits", _at(scene, hinges, angles), actions
+    )
 
 
 def _at(scene: Scene, hinges: tuple[str, ...], angles: object) -> np.ndarray:

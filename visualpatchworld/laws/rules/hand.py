@@ -28,9 +28,15 @@ POSE = ("pose.x", "pose.y", "pose.z", "pose.angle")
 
 
 def hand(scene: Scene) -> Family | None:
-    """Actions move and turn a gripper and close its fingers; boxes are free of it, coupled to it, or held while it grips."""
+    """Actions move and turn a gripper and close its fingers; boxes
+    are free of it, coupled to it, or held while it grips.
+    """
     grippers = [item for item in scene.of_kind("gripper") if len(scene.fields(item, *POSE, "attributes.opening")) == 5]
-    blocks = [item for item in scene.of_kind("block") if len(scene.fields(item, *POSE)) == 4 and len(item.geometry.half_sizes or ()) == 3]
+    blocks = [
+        item
+        for item in scene.of_kind("block")
+        if len(scene.fields(item, *POSE)) == 4 and len(item.geometry.half_sizes or ()) == 3
+    ]
     if len(grippers) != 1 or not blocks or scene.action_dim != 5:
         return None
     gripper = grippers[0]
@@ -39,12 +45,17 @@ def hand(scene: Scene) -> Family | None:
     inner = tuple(f"{me}_{part}" for part in ("out", "spin", "lift", "wrist"))
     close = Use(close_fingers, "closing", ("closing", "action[4]"), me)
     halves = {
-        item.name: Shape(f"{item.name}_half".upper(), _half(item), scene.length_unit, f"half of the {item.name}'s height")
+        item.name: Shape(
+            f"{item.name}_half".upper(), _half(item), scene.length_unit, f"half of the {item.name}'s height"
+        )
         for item in blocks
     }
 
     def build(choices: Mapping[str, str]) -> Form:
-        gripped, falls = choices["object"] == "gripped", choices["object"] == "gripped" and choices["release"] == "falls"
+        gripped, falls = (
+            choices["object"] == "gripped",
+            choices["object"] == "gripped" and choices["release"] == "falls",
+        )
         bodies, hidden = [Body("hand", scene.fields(gripper, *POSE)), Body("closing", fingers)], []
         once: list[Use | Line] = [Line("before", "hand")] if choices["object"] != "free" else []
         if choices["effector"] == "lagged":
@@ -74,7 +85,9 @@ def hand(scene: Scene) -> Family | None:
                     last.append(Use(fall_onto, "released", (name, "lowest"), names=pulls))
                     last.append(Use(hold_above, f"{name}, closing", (*held, "lowest"), me))
                 else:
-                    last.append(Use(fall, "released", (name,), names=pulls, shapes=half) if falls else Line("released", name))
+                    last.append(
+                        Use(fall, "released", (name,), names=pulls, shapes=half) if falls else Line("released", name)
+                    )
                     last.append(Use(hold, f"{name}, closing", held, me, shapes=half))
         title = f"{choices['effector']} hand, {choices['object']} block"
         title += f" that {choices['release']} when it is let go" if gripped else ""
@@ -106,16 +119,20 @@ def _half(block: SceneObject) -> float:
 
 STEPS = 16
 OPEN, CLOSE = -1.0, 1.0
-# In halves of a block's edge: where a grip is tried, off the block's middle along the fingers' width, towards a finger and above.
+# In halves of a block's edge: where a grip is tried, off the block's middle along the fingers' width, towards a finger
+# and above.
 OFF_MIDDLE = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 NEAR_MIDDLE = np.array([0.4, 0.17])  # of the workspace's half size: how far from its middle a block is put
 # Heights as shares of the workspace's.
 HIGH, CARRYING, PASSING, OVER, LOW = 0.65, (0.36, 0.65), 0.29, 0.25, 0.22
 
 
-def probes_of(scene: Scene, gripper: SceneObject, blocks: Sequence[SceneObject]) -> Callable[[np.random.Generator], tuple[Probe, ...]]:
-    """Moves of the hand ask for the effector, passing and picking up a block for the object, and opening in the air for the release;
-    grips off the block's middle are for the constants."""
+def probes_of(
+    scene: Scene, gripper: SceneObject, blocks: Sequence[SceneObject]
+) -> Callable[[np.random.Generator], tuple[Probe, ...]]:
+    """Moves of the hand ask for the effector, passing and picking up a block for the object, and opening in the air for
+    the release; grips off the block's middle are for the constants.
+    """
 
     def probes(rng: np.random.Generator) -> tuple[Probe, ...]:
         table = Table(scene, gripper, blocks)
@@ -132,7 +149,9 @@ def probes_of(scene: Scene, gripper: SceneObject, blocks: Sequence[SceneObject])
             table = Table(scene, gripper, [block, *others])
             runs += [_pick_up(table, rng, i, f"pick up {block.name}") for i in range(2)]
             runs += [
-                _let_go_above(table, rng, f"let go of {block.name} above {other.name} {i + 1}", other) for other in others for i in range(3)
+                _let_go_above(table, rng, f"let go of {block.name} above {other.name} {i + 1}", other)
+                for other in others
+                for i in range(3)
             ]
         return tuple(runs)
 
@@ -179,10 +198,16 @@ class Table:
         held: bool = False,
         below: str = "",
     ) -> np.ndarray:
-        """The hand at a height, the block on its support and turned like the hand, or in the fingers; another one may lie below it."""
+        """The hand at a height, the block on its support and turned like
+        the hand, or in the fingers; another one may lie below it.
+        """
         numbers = dict(zip(self._scene.fields(self._gripper, *POSE), (*hand.tolist(), height, yaw), strict=True))
         numbers |= dict(
-            zip(self._scene.fields(self._gripper, "attributes.opening", "attributes.contact"), (closing, float(held)), strict=False)
+            zip(
+                self._scene.fields(self._gripper, "attributes.opening", "attributes.contact"),
+                (closing, float(held)),
+                strict=False,
+            )
         )
         first, *others = self._blocks
         z = height if held else self.half
@@ -203,7 +228,10 @@ def _move(table: Table, rng: np.random.Generator, number: int) -> Probe:
     actions = _phases((5, way), (3, np.zeros(5)), (5, -way), (3, np.zeros(5)))
     hand, yaw = table.spot(rng), rng.uniform(-1, 1)
     return Probe(
-        f"move freely {number + 1}", "effector", table.start(hand, table.height(HIGH), yaw, hand + table.aside, closing=0.4), actions
+        f"move freely {number + 1}",
+        "effector",
+        table.start(hand, table.height(HIGH), yaw, hand + table.aside, closing=0.4),
+        actions,
     )
 
 
@@ -212,7 +240,9 @@ def _touch_down(table: Table, rng: np.random.Generator, number: int) -> Probe:
     along = np.array([*rng.uniform(-0.5, 0.5, 2), -0.3, 0.0, OPEN])
     actions = _phases((7, [0, 0, -0.6, 0, OPEN]), (4, along), (5, [0, 0, 0.6, 0, OPEN]))
     hand, yaw = table.spot(rng), rng.uniform(-1, 1)
-    return Probe(f"touch down {number + 1}", "effector", table.start(hand, table.height(LOW), yaw, hand + table.aside), actions)
+    return Probe(
+        f"touch down {number + 1}", "effector", table.start(hand, table.height(LOW), yaw, hand + table.aside), actions
+    )
 
 
 def _pass(table: Table, rng: np.random.Generator, number: int) -> Probe:
@@ -234,15 +264,24 @@ def _pick_up(table: Table, rng: np.random.Generator, number: int, name: str = "p
 
 
 def _grip(table: Table, rng: np.random.Generator, name: str, beside: float = 0.0, above: float = 0.0) -> Probe:
-    """Close the fingers where the block is off their middle, and lift: do they hold it? Where they just do not, they may flick it away."""
+    """Close the fingers where the block is off their middle, and lift:
+    do they hold it? Where they just do not, they may flick it away.
+    """
     block, yaw = table.spot(rng), rng.uniform(-1, 1)
     off = np.array([table.half * rng.choice([-1, 1]) * beside, 0.0])
     actions = _phases((5, [0, 0, 0, 0, CLOSE]), (STEPS - 5, [0, 0, 0.4, 0, CLOSE]))
-    return Probe(f"grip {name}", "", table.start(block - rotate(off, yaw), table.lowest + above * table.half, yaw, block), actions)
+    return Probe(
+        f"grip {name}",
+        "",
+        table.start(block - rotate(off, yaw), table.lowest + above * table.half, yaw, block),
+        actions,
+    )
 
 
 def _come_down(table: Table, rng: np.random.Generator, number: int, towards: float) -> Probe:
-    """Come down with open fingers, one of them nearer to the block than the other, close them and lift: were they around it?"""
+    """Come down with open fingers, one of them nearer to the block
+    than the other, close them and lift: were they around it?
+    """
     block, yaw = table.spot(rng), rng.uniform(-1, 1)
     off = np.array([0.0, table.half * rng.choice([-1, 1]) * towards])
     actions = _phases((6, [0, 0, -0.6, 0, OPEN]), (5, [0, 0, 0, 0, CLOSE]), (STEPS - 11, [0, 0, 0.5, 0, CLOSE]))
@@ -263,7 +302,9 @@ def _let_go_above(table: Table, rng: np.random.Generator, name: str, other: Scen
     place, yaw = table.spot(rng), rng.uniform(-1, 1)
     actions = _phases((3, [0, 0, 0, 0, CLOSE]), (6, [0, 0, 0, 0, OPEN]), (7, [0, 0, 0.4, 0, OPEN]))
     height = table.height(0.0) + table.half * rng.uniform(3.5, 5.0)
-    return Probe(name, "blocks", table.start(place, height, yaw, place, closing=0.5, held=True, below=other.name), actions)
+    return Probe(
+        name, "blocks", table.start(place, height, yaw, place, closing=0.5, held=True, below=other.name), actions
+    )
 
 
 def _phases(*phases: tuple[int, object]) -> np.ndarray:

@@ -59,7 +59,9 @@ def walking(scene: Scene) -> Family | None:
 def _stops(scene: Scene, agent: SceneObject) -> dict[str, tuple[Use, ...]]:
     """What may stop a disc, the least first: nothing, the border, and walls that have doors."""
     stops: dict[str, tuple[Use, ...]] = {"none": ()}
-    radius = Shape(f"{agent.name}_radius".upper(), agent.geometry.radius or 0.0, scene.length_unit, f"radius of the {agent.name}")
+    radius = Shape(
+        f"{agent.name}_radius".upper(), agent.geometry.radius or 0.0, scene.length_unit, f"radius of the {agent.name}"
+    )
     uses: tuple[Use, ...] = ()
     for border in scene.of_kind("border"):
         name, unit = border.name.upper(), scene.length_unit
@@ -72,7 +74,10 @@ def _stops(scene: Scene, agent: SceneObject) -> dict[str, tuple[Use, ...]]:
         stops["border"] = uses
     walls = _walls(scene)
     if walls:
-        doc = "walls: the coordinate that each bounds (0 for x), its place, half its thickness, and place and half width of its doors"
+        doc = (
+            "walls: the coordinate that each bounds (0 for x), its place, half its thickness, and place "
+            "and half width of its doors"
+        )
         shapes = {"walls": Shape("WALLS", walls, scene.length_unit, doc), "radius": radius}
         stop = Use(stop_at_walls, agent.name, ("before", agent.name), "wall", {"margin": "DOOR_MARGIN"}, shapes)
         stops["-and-".join([*list(stops)[1:], "wall"])] = (*uses, stop)
@@ -112,7 +117,14 @@ def _open_walks(scene: Scene, place: tuple[str, ...], rng: np.random.Generator) 
     for number in range(3):
         start = middle + half * np.array([rng.choice([-0.5, 0.5]), rng.uniform(-0.3, 0.3)])
         actions = rng.uniform(-1, 1, (WALK_STEPS // 2, 2))
-        runs.append(Probe(f"walk in the open {number + 1}", "transport", _at(scene, place, start), np.concatenate([actions, -actions])))
+        runs.append(
+            Probe(
+                f"walk in the open {number + 1}",
+                "transport",
+                _at(scene, place, start),
+                np.concatenate([actions, -actions]),
+            )
+        )
     return runs
 
 
@@ -141,7 +153,9 @@ def _crossings(scene: Scene, place: tuple[str, ...], rng: np.random.Generator) -
     runs = []
     for number, (across, wall, _, doors) in enumerate(walls):
         along = 1 - across
-        others = [abs(other - wall) / 2 for i, (axis, other, _, _) in enumerate(walls) if axis == across and i != number]
+        others = [
+            abs(other - wall) / 2 for i, (axis, other, _, _) in enumerate(walls) if axis == across and i != number
+        ]
         away = min([0.3 * half[across], *others])
         places = list(rng.uniform(-0.8, 0.8, CROSSINGS) * half[along] + middle[along])
         places += [door + (side + part) * reach for door, reach in doors for side in (-1, 1) for part in AT_A_DOOR]
@@ -169,7 +183,10 @@ def gliding(scene: Scene) -> Family | None:
     pushed = Use(push, "velocity", ("velocity", "action", "dt"), names={"push": f"{agent.name}_push".upper()})
     laws: dict[tuple[str, str], tuple[Use, ...]] = {
         ("push", "free"): (pushed,),
-        ("push", "drag"): (Use(drag, "velocity", ("velocity", "dt"), of=agent.name, names={"drag": f"{agent.name}_drag".upper()}), pushed),
+        ("push", "drag"): (
+            Use(drag, "velocity", ("velocity", "dt"), of=agent.name, names={"drag": f"{agent.name}_drag".upper()}),
+            pushed,
+        ),
         ("push", "dry"): (pushed, Use(rub, "velocity", ("velocity", "dt"), of=agent.name)),
     }
     setting = (Use(set_speed, "velocity", ("action",), of=agent.name),)
@@ -190,7 +207,9 @@ def gliding(scene: Scene) -> Family | None:
         )
 
     def probes(rng: np.random.Generator) -> tuple[Probe, ...]:
-        """A steady push asks what it changes; coasting after a push, a hard or a soft one, asks what holds the body back."""
+        """A steady push asks what it changes; coasting after a push,
+        a hard or a soft one, asks what holds the body back.
+        """
         middle, _ = _room(scene)
         rest = scene.start(dict(zip(place, middle[: len(place)].tolist(), strict=True)))
         runs = []

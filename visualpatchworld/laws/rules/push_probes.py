@@ -19,8 +19,12 @@ CLEARANCE = 0.02  # of the block's reach, between disc and block at the start of
 NEAR_MIDDLE = 0.04  # of the room: how far from its middle a block is put
 
 
-def probes_of(scene: Scene, agent: SceneObject, blocks: Sequence[SceneObject]) -> Callable[[np.random.Generator], tuple[Probe, ...]]:
-    """Free moves ask for the drive, pushes for the block, letting go after a push for its response, and rubbing for the contact."""
+def probes_of(
+    scene: Scene, agent: SceneObject, blocks: Sequence[SceneObject]
+) -> Callable[[np.random.Generator], tuple[Probe, ...]]:
+    """Free moves ask for the drive, pushes for the block, letting go
+    after a push for its response, and rubbing for the contact.
+    """
 
     def probes(rng: np.random.Generator) -> tuple[Probe, ...]:
         first = Table(scene, agent, blocks[0], blocks)
@@ -54,10 +58,14 @@ class Table:
 
     def pose(self, rng: np.random.Generator) -> tuple[np.ndarray, float]:
         """A place for the block near the middle of the room."""
-        return self.room_middle + rng.uniform(-1, 1, 2) * 2 * NEAR_MIDDLE * self.room_half, float(rng.uniform(0, 2 * np.pi))
+        return self.room_middle + rng.uniform(-1, 1, 2) * 2 * NEAR_MIDDLE * self.room_half, float(
+            rng.uniform(0, 2 * np.pi)
+        )
 
     def before_push(self, rng: np.random.Generator, heading: float) -> tuple[np.ndarray, float]:
-        """As far back from the room's middle as a push may take the block beyond it: how far an action reaches, nobody knows yet."""
+        """As far back from the room's middle as a push may take the
+        block beyond it: how far an action reaches, nobody knows yet.
+        """
         place, angle = self.pose(rng)
         back = max(self.room_half.min() - np.linalg.norm(np.ptp(self.corners, axis=0)) / 2, 0.0) * 0.75
         return 2 * place - self.middle(place, angle) - back * unit(heading), angle
@@ -76,7 +84,9 @@ class Table:
                 return np.array([x, y])
         raise AssertionError("twice the block's reach away from it there is always room")
 
-    def behind(self, block: np.ndarray, angle: float, other: SceneObject, turn: float, aside: np.ndarray, heading: float) -> np.ndarray:
+    def behind(
+        self, block: np.ndarray, angle: float, other: SceneObject, turn: float, aside: np.ndarray, heading: float
+    ) -> np.ndarray:
         """The first free place for another block beyond this one."""
         posed = self.block.model_copy(update={"pose": Pose(x=block[0], y=block[1], angle=angle)})
         reach = float(np.linalg.norm(corners_of(other), axis=1).max())
@@ -86,7 +96,9 @@ class Table:
                 return np.array([x, y])
         raise AssertionError("twice the blocks' reach away there is always room")
 
-    def start(self, agent: np.ndarray, block: np.ndarray, angle: float, placed: Mapping[str, Sequence[float]] = NOBODY) -> np.ndarray:
+    def start(
+        self, agent: np.ndarray, block: np.ndarray, angle: float, placed: Mapping[str, Sequence[float]] = NOBODY
+    ) -> np.ndarray:
         """All at rest there; blocks that take no part lie in the corner that is farthest from disc and block."""
         numbers = dict(zip(self._scene.fields(self.agent, "pose.x", "pose.y"), agent.tolist(), strict=True))
         pose = ("pose.x", "pose.y", "pose.angle")
@@ -106,7 +118,9 @@ class Table:
 
 
 def _free(table: Table, rng: np.random.Generator, strength: float) -> Probe:
-    """Past the block, then no command, then about the way back: whoever only sees pictures must not lose sight of the disc."""
+    """Past the block, then no command, then about the way back:
+    whoever only sees pictures must not lose sight of the disc.
+    """
     block, angle = table.pose(rng)
     heading = rng.uniform(0, 2 * np.pi)
     away = block + table.extent * 1.2 * unit(heading)
@@ -122,7 +136,9 @@ def _push(table: Table, rng: np.random.Generator, name: str) -> Probe:
     block, angle = table.before_push(rng, heading)
     aim = table.middle(block, angle) + rng.uniform(-0.3, 0.3) * table.extent * unit(heading + np.pi / 2)
     strength, side = rng.uniform(0.3, PUSH_STRENGTH), rng.choice([-1, 1]) * np.pi / 2
-    actions = np.concatenate([np.tile(unit(heading), (PUSH_STEPS, 1)), np.tile(unit(heading + side), (STEPS - PUSH_STEPS, 1))])
+    actions = np.concatenate(
+        [np.tile(unit(heading), (PUSH_STEPS, 1)), np.tile(unit(heading + side), (STEPS - PUSH_STEPS, 1))]
+    )
     actions = strength * actions + rng.normal(0, 0.1, (STEPS, 2))
     return Probe(name, "block", table.start(table.beside(block, angle, aim, heading), block, angle), actions)
 
@@ -142,7 +158,9 @@ def _rub(table: Table, rng: np.random.Generator, name: str) -> Probe:
     block, angle = table.before_push(rng, heading)
     start = table.beside(block, angle, table.middle(block, angle), heading)
     slanted = heading + rng.choice([-1, 1]) * rng.uniform(0.5, 0.8)
-    actions = np.concatenate([np.tile(PUSH_STRENGTH * unit(slanted), (PUSH_STEPS, 1)), np.zeros((STEPS - PUSH_STEPS, 2))])
+    actions = np.concatenate(
+        [np.tile(PUSH_STRENGTH * unit(slanted), (PUSH_STEPS, 1)), np.zeros((STEPS - PUSH_STEPS, 2))]
+    )
     return Probe(name, "contact", table.start(start, block, angle), actions)
 
 
@@ -155,7 +173,9 @@ def _shove(table: Table, rng: np.random.Generator, other: SceneObject, name: str
     place = table.behind(block, angle, other, turn, aside, heading)
     start = table.beside(block, angle, middle, heading)
     side = rng.choice([-1, 1]) * np.pi / 2
-    actions = np.concatenate([np.tile(unit(heading), (PUSH_STEPS, 1)), np.tile(unit(heading + side), (STEPS - PUSH_STEPS, 1))])
+    actions = np.concatenate(
+        [np.tile(unit(heading), (PUSH_STEPS, 1)), np.tile(unit(heading + side), (STEPS - PUSH_STEPS, 1))]
+    )
     actions = rng.uniform(0.5, 0.8) * PUSH_STRENGTH * actions + rng.normal(0, 0.05, (STEPS, 2))
     return Probe(name, "blocks", table.start(start, block, angle, {other.name: (*place.tolist(), turn)}), actions)
 

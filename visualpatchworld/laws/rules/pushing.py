@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from visualpatchworld.laws.contact import coast, follow, follow_when_near, move, move_on, push_roughly, push_smoothly, undoing, yielding
+from visualpatchworld.laws.contact import (
+    coast,
+    follow,
+    follow_when_near,
+    move,
+    move_on,
+    push_roughly,
+    push_smoothly,
+    undoing,
+    yielding,
+)
 from visualpatchworld.laws.drive import aim, glide, halt, pull, set_off, shift
 from visualpatchworld.laws.form import Body, Family, Form, Hidden, Line, Shape, Use
 from visualpatchworld.laws.rules.moving import agent_of
@@ -45,7 +55,10 @@ def pushing(scene: Scene) -> Family | None:
         return tuple(found), tuple(hidden)
 
     def build(choices: Mapping[str, str]) -> Form:
-        frozen, keep_motion = choices["block"] == "frozen", choices["response"] == "inertial" and choices["block"] != "frozen"
+        frozen, keep_motion = (
+            choices["block"] == "frozen",
+            choices["response"] == "inertial" and choices["block"] != "frozen",
+        )
         rough, direct = choices["contact"] == "rough", choices["drive"] == "direct"
         gives = "pushed_{0}" if direct else "{0}"
         yields: list[Use | Line] = []
@@ -53,7 +66,9 @@ def pushing(scene: Scene) -> Family | None:
             yields += yield_together(scene, agent, blocks, rough=rough, keep_motion=keep_motion, gives=gives)
         elif not frozen:
             for block in blocks:
-                yields += yield_alone(scene, agent, block, blocks, rough=rough, keep_motion=keep_motion, gives=gives.format(block.name))
+                yields += yield_alone(
+                    scene, agent, block, blocks, rough=rough, keep_motion=keep_motion, gives=gives.format(block.name)
+                )
         if direct:
             # Each block follows once the disc has moved; what the last physics step would have made of it is forgotten.
             moved = () if frozen else blocks
@@ -66,8 +81,12 @@ def pushing(scene: Scene) -> Family | None:
         drawn, hidden = bodies(keep_motion=keep_motion)
         what = "frozen block" if frozen else f"{choices['response']} block, rigid {choices['contact']} contact"
         if len(blocks) > 1:
-            what = what.replace("block", "blocks") + (", each with every other" if choices["blocks"] == "meet" and not frozen else "")
-        return Form(choices, f"{choices['drive']} {me}, {what}.", scene.units, drawn, once, often, last, hidden, **common)
+            what = what.replace("block", "blocks") + (
+                ", each with every other" if choices["blocks"] == "meet" and not frozen else ""
+            )
+        return Form(
+            choices, f"{choices['drive']} {me}, {what}.", scene.units, drawn, once, often, last, hidden, **common
+        )
 
     def template(name: str, title: str, near: bool) -> Form:
         shifts: list[Use | Line] = [Line("before", me), Use(shift, me, (me, "action"), of=me)]
@@ -93,7 +112,10 @@ def pushing(scene: Scene) -> Family | None:
         },
         build,
         probes_of(scene, agent, blocks),
-        extra=(template("linear", "linear template.", near=False), template("collision-gated", "collision gate.", near=True)),
+        extra=(
+            template("linear", "linear template.", near=False),
+            template("collision-gated", "collision gate.", near=True),
+        ),
     )
 
 
@@ -109,7 +131,14 @@ def pushable(scene: Scene) -> tuple[SceneObject, ...]:
 
 
 def yield_alone(
-    scene: Scene, agent: SceneObject, block: SceneObject, blocks: Sequence[SceneObject], *, rough: bool, keep_motion: bool, gives: str
+    scene: Scene,
+    agent: SceneObject,
+    block: SceneObject,
+    blocks: Sequence[SceneObject],
+    *,
+    rough: bool,
+    keep_motion: bool,
+    gives: str,
 ) -> list[Use | Line]:
     """The laws by which a block yields to what touches it, in a physics step."""
     name, names = block.name, names_of(block, blocks)

@@ -50,14 +50,30 @@ def yield_together(
     motions = each("{0}_motion")[1:-1]
 
     def undo(law, contacts: str) -> list[Use | Line]:
-        found: list[Use | Line] = [Use(law, contacts.format(block.name), (f"{block.name}_contacts",), "", names[0]) for block in blocks]
-        found += [Use(with_undoing, meeting, (meeting,), "", names[0]) for meeting in (part.split()[-1][:-1] for part in meetings)]
+        found: list[Use | Line] = [
+            Use(law, contacts.format(block.name), (f"{block.name}_contacts",), "", names[0]) for block in blocks
+        ]
+        found += [
+            Use(with_undoing, meeting, (meeting,), "", names[0])
+            for meeting in (part.split()[-1][:-1] for part in meetings)
+        ]
         return found
 
     if keep_motion:
         laws += [Use(coast, f"{block.name}_motion", (block.name, "dt"), block.name) for block in blocks]
-        laws += [Use(without_undoing, f"resting_{meeting}", (meeting,)) for meeting in (part.split()[-1][:-1] for part in meetings)]
-        laws.append(Use(push, motions, (each("{0}_contacts"), met.replace("meetings", "resting_meetings"), each("{0}_motion")), "", of_all))
+        laws += [
+            Use(without_undoing, f"resting_{meeting}", (meeting,))
+            for meeting in (part.split()[-1][:-1] for part in meetings)
+        ]
+        laws.append(
+            Use(
+                push,
+                motions,
+                (each("{0}_contacts"), met.replace("meetings", "resting_meetings"), each("{0}_motion")),
+                "",
+                of_all,
+            )
+        )
         laws += undo(undoing, "{0}_overlaps")
         laws.append(Use(push, each("{0}_undone")[1:-1], (each("{0}_overlaps"), met, each(REST)), "", of_all))
         for block, own in zip(blocks, names, strict=True):
@@ -67,7 +83,9 @@ def yield_together(
         laws += undo(yielding, "{0}_contacts")
         laws.append(Use(push, motions, (each("{0}_contacts"), met, each(REST)), "", of_all))
         for block, own in zip(blocks, names, strict=True):
-            laws.append(Use(move, gives.format(block.name), (block.name, f"{block.name}_motion", "dt"), block.name, own))
+            laws.append(
+                Use(move, gives.format(block.name), (block.name, f"{block.name}_motion", "dt"), block.name, own)
+            )
     return laws
 
 

@@ -21,7 +21,9 @@ def touches_of(scene: Scene, agent: SceneObject, block: SceneObject, contacts: s
     radius = Shape(f"{agent.name}_radius".upper(), agent.geometry.radius or 0.0, unit, f"radius of the {agent.name}")
     if block.geometry.polygons:
         hull = Shape(f"{name}_hull".upper(), hull_of(block), unit, "corners of its convex hull")
-        touch = Use(touch_disc, contacts, (name, agent.name), shapes={"polygons": outline_of(scene, block), "radius": radius})
+        touch = Use(
+            touch_disc, contacts, (name, agent.name), shapes={"polygons": outline_of(scene, block), "radius": radius}
+        )
         stop = Use(touch_planes, contacts, (contacts, name), shapes={"hull": hull, "planes": planes})
     else:
         own = {"own_radius": outline_of(scene, block)}
@@ -40,8 +42,12 @@ def outline_of(scene: Scene, block: SceneObject) -> Shape:
 
 def names_of(block: SceneObject, blocks: Sequence[SceneObject]) -> dict[str, str | tuple[str, ...]]:
     """The names of a block's constants; what belongs to contacts is the same for all blocks."""
-    own: dict[str, str | tuple[str, ...]] = {"center": (f"{block.name}_center_x".upper(), f"{block.name}_center_y".upper())}
-    return own | ({part: f"contact_{part}".upper() for part in ("recovery", "slop", "friction")} if len(blocks) > 1 else {})
+    own: dict[str, str | tuple[str, ...]] = {
+        "center": (f"{block.name}_center_x".upper(), f"{block.name}_center_y".upper())
+    }
+    return own | (
+        {part: f"contact_{part}".upper() for part in ("recovery", "slop", "friction")} if len(blocks) > 1 else {}
+    )
 
 
 def parts_of(block: SceneObject) -> tuple[Polygon, ...]:

@@ -54,14 +54,18 @@ def joined(first: SingleSteps, second: SingleSteps) -> SingleSteps:
     return SingleSteps(*(np.concatenate(pair) for pair in parts))
 
 
-def errors(domain: Domain, predicted: Float[np.ndarray, "N S"], truth: Float[np.ndarray, "N S"]) -> dict[str, np.ndarray]:
+def errors(
+    domain: Domain, predicted: Float[np.ndarray, "N S"], truth: Float[np.ndarray, "N S"]
+) -> dict[str, np.ndarray]:
     """The error of every quantity of the domain, infinite where the prediction is not finite."""
     finite = np.asarray(np.isfinite(predicted).all(axis=-1))
     filled = np.where(finite[:, None], predicted, 0.0)
     return {name: np.where(finite, quantity(filled, truth), np.inf) for name, quantity in domain.error_metrics.items()}
 
 
-def right(domain: Domain, predicted: Float[np.ndarray, "N S"], truth: Float[np.ndarray, "N S"]) -> Bool[np.ndarray, " N"]:
+def right(
+    domain: Domain, predicted: Float[np.ndarray, "N S"], truth: Float[np.ndarray, "N S"]
+) -> Bool[np.ndarray, " N"]:
     """Whether every quantity of each prediction is within the domain's tolerance of one step."""
     found = errors(domain, predicted, truth)
     within = [found[name] <= tolerance for name, tolerance in domain.transition_tolerances.items()]
@@ -78,11 +82,17 @@ def action_kind(action: Float[np.ndarray, " A"]) -> str:
 
 def outcome_kind(domain: Domain, before: Float[np.ndarray, " S"], after: Float[np.ndarray, " S"]) -> str:
     """Which quantities changed by more than their tolerance."""
-    moved = [name for name, quantity in domain.error_metrics.items() if quantity(before, after) > domain.transition_tolerances[name]]
+    moved = [
+        name
+        for name, quantity in domain.error_metrics.items()
+        if quantity(before, after) > domain.transition_tolerances[name]
+    ]
     return ",".join(moved) or "nothing"
 
 
-def contrastive(domain: Domain, transitions: SingleSteps, *, per_kind: int, most: int, rng: np.random.Generator) -> SingleSteps:
+def contrastive(
+    domain: Domain, transitions: SingleSteps, *, per_kind: int, most: int, rng: np.random.Generator
+) -> SingleSteps:
     """Transitions of as many kinds as there are (action kind, outcome kind), a few of each, kinds in turn."""
     kinds: dict[tuple[str, str], list[int]] = {}
     for i in rng.permutation(len(transitions)):
@@ -209,7 +219,9 @@ def _is_part(node: ast.stmt) -> bool:
     if isinstance(node, ast.ClassDef):
         return node.name != "State"
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
-        called = {part.func.id for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)}
+        called = {
+            part.func.id for part in ast.walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name)
+        }
         return not called & {"State", "step", "namedtuple", "NamedTuple"}
     return isinstance(node, ast.FunctionDef)
 

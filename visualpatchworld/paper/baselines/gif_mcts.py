@@ -75,7 +75,9 @@ class Tree:
         """What a new child by this edit is expected to be worth:
         the mean over everywhere, mixed with its siblings-to-be.
         """
-        siblings = [child.candidate.score for child in node.children if child.edit == edit and child.candidate is not None]
+        siblings = [
+            child.candidate.score for child in node.children if child.edit == edit and child.candidate is not None
+        ]
         everywhere = sum(self.results[edit]) / len(self.results[edit])
         return (everywhere + sum(siblings)) / (1 + len(siblings))
 
@@ -86,14 +88,20 @@ class Tree:
 
     def uct(self, value: float, visits: int, parent_visits: int) -> float:
         """Value plus a bonus for what was visited little."""
-        return value + self.method.exploration * math.sqrt(math.log(max(parent_visits, 1)) / (visits + self.method.damping))
+        return value + self.method.exploration * math.sqrt(
+            math.log(max(parent_visits, 1)) / (visits + self.method.damping)
+        )
 
     def select(self) -> tuple[Node, str]:
         """From the root along the highest UCT, to the first edit that is a new one."""
         node = self.root
         while True:
             new = [(self.uct(self.estimate(node, edit), 0, node.visits), edit) for edit in self.edits(node)]
-            old = [(self.uct(self.worth(child), child.visits, node.visits), child) for child in node.children if self._is_open(child)]
+            old = [
+                (self.uct(self.worth(child), child.visits, node.visits), child)
+                for child in node.children
+                if self._is_open(child)
+            ]
             best_old = max(old, key=lambda pair: pair[0], default=None)
             best_new = max(new, key=lambda pair: pair[0], default=None)
             if best_new is not None and (best_old is None or best_new[0] >= best_old[0]):

@@ -62,7 +62,11 @@ class PoeWorld(Method):
 
 def with_experts(method: PoeWorld, study: Study, product: Product, reply: Reply) -> Product:
     """The product with what one answer adds to it, weighted anew and pruned."""
-    new = [expert for expert in experts_of(reply, study.domain.scene.state_space) if expert.text not in _texts(product.experts)]
+    new = [
+        expert
+        for expert in experts_of(reply, study.domain.scene.state_space)
+        if expert.text not in _texts(product.experts)
+    ]
     heard = [opinions(expert, product.transitions, study.domain) for expert in new]
     speaking = [(expert, values) for expert, values in zip(new, heard, strict=True) if np.isfinite(values).any()]
     grown = product.with_experts(speaking, method.first_weight)
@@ -72,7 +76,9 @@ def with_experts(method: PoeWorld, study: Study, product: Product, reply: Reply)
 def experts_prompt(method: PoeWorld, study: Study, product: Product, surprising: np.ndarray, kind: str) -> str:
     """A batch of surprising transitions, and what kind of cause to look for."""
     rows = study.rng.choice(surprising, min(method.batch_size, len(surprising)), replace=False).tolist()
-    return study.prompt(f"poe_world_{kind}", study.examples(rows, product.transitions), field=study.domain.scene.state_space.names[0])
+    return study.prompt(
+        f"poe_world_{kind}", study.examples(rows, product.transitions), field=study.domain.scene.state_space.names[0]
+    )
 
 
 def _texts(experts: tuple[Expert, ...]) -> set[str]:
@@ -117,14 +123,21 @@ def opinions(expert: Expert, transitions: SingleSteps, domain: Domain) -> Float[
     """
     space = domain.scene.state_space
     head = "\n".join([*IMPORTS, state_text(space)])
-    step = f"value = EXPERT(state, action)\n    return state._replace({expert.field}=float('nan') if value is None else value)"
+    step = (
+        f"value = EXPERT(state, action)\n    return state._replace({expert.field}=float('nan') if "
+        "value is None else value)"
+    )
     text = f"{head}\n{expert.factory('made')}\nEXPERT = made()\ndef step(state, action):\n    {step}\n"
     try:
         with Sandbox(Program(text), space.names, transitions.actions.shape[1], LIMITS) as sandbox:
             heard = sandbox.predict(transitions.before, transitions.actions)
     except BadProgram:
         return np.full(len(transitions), np.nan)
-    return heard.states[0][:, space.names.index(expert.field)] if not heard.num_failed else np.full(len(transitions), np.nan)
+    return (
+        heard.states[0][:, space.names.index(expert.field)]
+        if not heard.num_failed
+        else np.full(len(transitions), np.nan)
+    )
 
 
 OFFSETS = np.arange(-20.0, 21.0)  # the values that are told apart, around the true one
@@ -152,7 +165,9 @@ class Product:
         space = domain.scene.state_space
         changes = space.difference(transitions.after, transitions.before)
         nothing, expected = np.zeros((0, len(transitions))), tuple(field.predicted for field in space)
-        return Product(transitions, space.names, expected, changes, field_tolerances(domain, transitions), (), np.zeros(0), nothing)
+        return Product(
+            transitions, space.names, expected, changes, field_tolerances(domain, transitions), (), np.zeros(0), nothing
+        )
 
     def with_experts(self, new: list[tuple[Expert, np.ndarray]], weight: float) -> Product:
         """These experts besides, with a first weight."""
@@ -163,7 +178,9 @@ class Product:
     def pruned(self, least: float) -> Product:
         """Without the experts that weigh next to nothing."""
         kept = np.flatnonzero(self.weights > least)
-        return replace(self, experts=tuple(self.experts[i] for i in kept), weights=self.weights[kept], values=self.values[kept])
+        return replace(
+            self, experts=tuple(self.experts[i] for i in kept), weights=self.weights[kept], values=self.values[kept]
+        )
 
     def of_field(self, name: str) -> list[int]:
         """The experts that foresee this field."""
@@ -194,7 +211,9 @@ def _log_opinions(product: Product, field: int, members: list[int]) -> np.ndarra
     return np.where(np.isfinite(away)[..., None], log_bump(OFFSETS - np.nan_to_num(away)[..., None]), 0.0)
 
 
-def _log_likelihoods(product: Product, field: int, weights: np.ndarray, opinions: np.ndarray, members: list[int]) -> np.ndarray:
+def _log_likelihoods(
+    product: Product, field: int, weights: np.ndarray, opinions: np.ndarray, members: list[int]
+) -> np.ndarray:
     """Logarithms (N, B) of the normalised product; where no member speaks, the field is taken to stay."""
     mixed = np.einsum("m,mnb->nb", weights, opinions)
     silent = np.asarray(~np.isfinite(product.values[members]).any(axis=0))
@@ -246,12 +265,16 @@ def wrapped(study: Study, product: Product) -> str:
     all experts together find likeliest.
     """
     header = f'"""Experts written by {study.client.model} in a {study.method} search, multiplied."""'
-    made = "\n\n".join(f"{expert.factory(f'make_{i}')}\nexpert_{i} = make_{i}()\n" for i, expert in enumerate(product.experts))
+    made = "\n\n".join(
+        f"{expert.factory(f'make_{i}')}\nexpert_{i} = make_{i}()\n" for i, expert in enumerate(product.experts)
+    )
     rows = []
     for field, name in enumerate(product.names):
         spoken = ", ".join(f"(expert_{i}, {product.weights[i]:.6g})" for i in product.of_field(name))
         rows.append(f'    "{name}": ({product.tolerances[field]:.6g}, [{spoken}]),')
-    table = "\n".join(["# field: its tolerance, and the experts that foresee it with their weights", "EXPERTS = {", *rows, "}"])
+    table = "\n".join(
+        ["# field: its tolerance, and the experts that foresee it with their weights", "EXPERTS = {", *rows, "}"]
+    )
     space = study.domain.scene.state_space
     parts = [header, "\n".join(IMPORTS), state_text(space), made, table, mode_text()]
     return "\n\n\n".join(part.strip("\n") for part in parts if part) + "\n"

@@ -24,9 +24,13 @@ def belief(score: float, failed_pulls: int, concentration: float) -> tuple[float
     return 1.0 + concentration * score, 1.0 + concentration * (1.0 - score) + failed_pulls
 
 
-def draw(pool: Sequence[Candidate], failed_pulls: Mapping[int, int], concentration: float, rng: np.random.Generator) -> Candidate:
+def draw(
+    pool: Sequence[Candidate], failed_pulls: Mapping[int, int], concentration: float, rng: np.random.Generator
+) -> Candidate:
     """The program whose drawn worth is highest."""
-    worths = [rng.beta(*belief(candidate.score, failed_pulls.get(candidate.index, 0), concentration)) for candidate in pool]
+    worths = [
+        rng.beta(*belief(candidate.score, failed_pulls.get(candidate.index, 0), concentration)) for candidate in pool
+    ]
     return pool[int(np.argmax(worths))]
 
 
@@ -86,7 +90,9 @@ class WorldCoder(Rex):
         fine = some(study, np.flatnonzero(chosen.train.right), self.num_right)
         wrong = some(study, np.flatnonzero(~chosen.train.right), self.num_wrong)
         shown = "\n".join(study.examples(fine)) or "none"
-        return study.prompt("worldcoder_refine", study.examples(wrong, verdict=chosen.train), code=chosen.code, right=shown)
+        return study.prompt(
+            "worldcoder_refine", study.examples(wrong, verdict=chosen.train), code=chosen.code, right=shown
+        )
 
 
 @dataclass(frozen=True)
@@ -110,12 +116,16 @@ class PomdpCoder(Rex):
             return study.prompt("fix", code=chosen.code, problem=chosen.problem)
         rows = some(study, np.flatnonzero(~chosen.train.right), self.num_impossible)
         examples = study.examples(rows, verdict=chosen.train)
-        return study.prompt("pomdp_coder_refine", examples, code=chosen.code, coverage=f"{100 * chosen.train.score:.0f}")
+        return study.prompt(
+            "pomdp_coder_refine", examples, code=chosen.code, coverage=f"{100 * chosen.train.score:.0f}"
+        )
 
     def pick(self, study: Study) -> Candidate | None:
         """The program that loads with the best (test, train) coverage, the earlier one among equals."""
         loaded = [candidate for candidate in study.candidates if candidate.loads]
-        return max(loaded, key=lambda candidate: (candidate.score, candidate.train.score, -candidate.index), default=None)
+        return max(
+            loaded, key=lambda candidate: (candidate.score, candidate.train.score, -candidate.index), default=None
+        )
 
 
 @dataclass(frozen=True)
@@ -172,7 +182,9 @@ class PatchWorld(Method):
 
 def first_repaired(method: PatchWorld, study: Study) -> Candidate:
     """A program from contrasting examples, asked for again with its error while it does not load."""
-    chosen = contrastive(study.domain, study.train, per_kind=method.examples_per_kind, most=method.most_examples, rng=study.rng)
+    chosen = contrastive(
+        study.domain, study.train, per_kind=method.examples_per_kind, most=method.most_examples, rng=study.rng
+    )
     examples = study.examples(range(len(chosen)), chosen)
     candidate = study.tried(study.client.ask(study.prompt("patchworld_first", examples)), "first", None)
     for _ in range(method.num_retries):

@@ -133,7 +133,9 @@ class Study:
         limits = f"The action is a list of numbers in [-1, 1]: {parts}. It has no names."
         return f"Objects:\n{objects_text(self.graph)}\n\nState:\n{state_text(space)}\n\n{limits}"
 
-    def examples(self, rows: Sequence[int], transitions: SingleSteps | None = None, verdict: Verdict | None = None) -> list[str]:
+    def examples(
+        self, rows: Sequence[int], transitions: SingleSteps | None = None, verdict: Verdict | None = None
+    ) -> list[str]:
         """Transitions as lines of a prompt, with what a program made of them where a verdict is given."""
         shown = self.train if transitions is None else transitions
         told = None if verdict is None else {i: verdict.told(self.domain, shown, i) for i in rows}
@@ -151,7 +153,13 @@ class Study:
         num = len(self.held_out)
         index = None if parent is None else parent.index
         candidate = Candidate(
-            len(self.candidates), how, text, index, calls, verdict.part(slice(0, num)), verdict.part(slice(num, num + len(self.train)))
+            len(self.candidates),
+            how,
+            text,
+            index,
+            calls,
+            verdict.part(slice(0, num)),
+            verdict.part(slice(num, num + len(self.train))),
         )
         self.candidates.append(candidate)
         return candidate
@@ -195,7 +203,10 @@ class Search:
 
 def find_methods() -> dict[str, Method]:
     """Every rival by its name: the modules of this folder that offer one."""
-    modules = (importlib.import_module(f"{baselines.__name__}.{info.name}") for info in pkgutil.iter_modules(baselines.__path__))
+    modules = (
+        importlib.import_module(f"{baselines.__name__}.{info.name}")
+        for info in pkgutil.iter_modules(baselines.__path__)
+    )
     found = [method for module in modules for method in getattr(module, "METHODS", ())]
     return {method.name: method for method in sorted(found, key=lambda method: method.name)}
 
@@ -209,7 +220,14 @@ def find_method(name: str) -> Method:
 
 
 def run(
-    method: Method, domain: Domain, graph: SceneGraph, recordings: Sequence[Trajectory], client: Client, *, seed: int, prompt_tokens: int
+    method: Method,
+    domain: Domain,
+    graph: SceneGraph,
+    recordings: Sequence[Trajectory],
+    client: Client,
+    *,
+    seed: int,
+    prompt_tokens: int,
 ) -> Search:
     """Search with this method on these recordings, whole recordings held out;
     the budget's end ends the search, not the run.

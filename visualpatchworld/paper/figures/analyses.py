@@ -44,14 +44,20 @@ def rollout_error_figure(results: Results) -> Figure:
         raise nothing(results, "rollouts", f"vpw analyse rollout DOMAIN --results {results.out}")
     looks = methods_of(analyses)
     places = [
-        (source, quantity, [item for item in analyses if item.source == source and quantity in item.data["rollout_error"]])
+        (
+            source,
+            quantity,
+            [item for item in analyses if item.source == source and quantity in item.data["rollout_error"]],
+        )
         for domain in domain_order([analysis.domain for analysis in analyses])
         for source in dict.fromkeys(analysis.source for analysis in analyses if analysis.domain == domain)
         for quantity in next(analysis for analysis in analyses if analysis.source == source).data["rollout_error"]
     ]
     drawn, axes = panels(len(places), height_in=2.2)
     for axis, (_, quantity, shown) in zip(axes, places, strict=True):
-        _draw_rollout_error(axis, quantity, sorted(shown, key=lambda analysis: list(looks).index(analysis.method)), looks)
+        _draw_rollout_error(
+            axis, quantity, sorted(shown, key=lambda analysis: list(looks).index(analysis.method)), looks
+        )
     for axis in axes[-2:]:
         axis.set_xlabel("steps ahead")
     shared_legend(drawn, axes)
@@ -63,11 +69,21 @@ def _draw_rollout_error(axis: Axes, quantity: str, analyses: Sequence[Analysis],
     for analysis in analyses:
         errors, look = analysis.data["rollout_error"][quantity], looks[analysis.method]
         steps = range(1, analysis.data["horizon"] + 1)
-        known = {name: [float("nan") if value is None else value for value in errors[name]] for name in ("median", "mean", "p90")}
+        known = {
+            name: [float("nan") if value is None else value for value in errors[name]]
+            for name in ("median", "mean", "p90")
+        }
         axis.plot(steps, known["median"], **{**look, "label": f"{look['label']}, median"})
         if analysis is analyses[0]:
             for name, title, dashes in (("p90", "90th percentile", ":"), ("mean", "mean", "--")):
-                axis.plot(steps, known[name], color=look["color"], linewidth=1.0, linestyle=dashes, label=f"{look['label']}, {title}")
+                axis.plot(
+                    steps,
+                    known[name],
+                    color=look["color"],
+                    linewidth=1.0,
+                    linestyle=dashes,
+                    label=f"{look['label']}, {title}",
+                )
     axis.set_yscale("symlog", linthresh=EXACT, linscale=0.5)
     highest = max(axis.get_ylim()[1], 1.0)
     axis.set_ylim(0, highest)
@@ -84,7 +100,11 @@ def block_motion_figure(results: Results) -> Figure:
     the way so far, predicted one step at a time by each method, and true.
     """
     quantities = load_quoted()["cases"].data["motion_quantities"]
-    analyses = [analysis for analysis in results.analyses_of("motion") if quantities.get(analysis.domain) in analysis.data["motion"]]
+    analyses = [
+        analysis
+        for analysis in results.analyses_of("motion")
+        if quantities.get(analysis.domain) in analysis.data["motion"]
+    ]
     if not analyses:
         raise nothing(results, "motion", f"vpw analyse motion DOMAIN --results {results.out}")
     looks = methods_of(analyses)
@@ -137,7 +157,16 @@ def _draw_row(part: SubFigure, analysis: Analysis) -> None:
     axes = part.subplots(1, 3, width_ratios=(1, 1, 1.1))
     along, line = steepest_line(engine)
     for axis, costs, title in ((axes[0], engine, "engine, dark is cheap"), (axes[1], program, "program")):
-        axis.imshow(costs.T, origin="lower", extent=(-1, 1, -1, 1), vmin=0, vmax=1, cmap=COLORS, aspect="equal", interpolation="nearest")
+        axis.imshow(
+            costs.T,
+            origin="lower",
+            extent=(-1, 1, -1, 1),
+            vmin=0,
+            vmax=1,
+            cmap=COLORS,
+            aspect="equal",
+            interpolation="nearest",
+        )
         draw_line = axis.axhline if along == 0 else axis.axvline
         draw_line(action[line], color="white", linestyle="--", linewidth=1)
         axis.set_title(title, fontweight="normal")
@@ -146,7 +175,9 @@ def _draw_row(part: SubFigure, analysis: Analysis) -> None:
         axis.set_yticks((-1, 0, 1))
         axis.set_xlabel(AXES[0])
     axes[0].set_ylabel(AXES[1])
-    _draw_cut(axes[2], action, np.take(engine, line, axis=1 - along), np.take(program, line, axis=1 - along), AXES[along])
+    _draw_cut(
+        axes[2], action, np.take(engine, line, axis=1 - along), np.take(program, line, axis=1 - along), AXES[along]
+    )
 
 
 def _draw_cut(axis: Axes, action: np.ndarray, engine: np.ndarray, program: np.ndarray, label: str) -> None:
@@ -194,7 +225,11 @@ def perception_figure(results: Results) -> Figure:
             _draw_perception(axis, audit, name)
         for axis in axes[len(audit.pictures) :]:
             axis.set_axis_off()
-    drawn.legend(handles=[Line2D([], [], label=name, **look) for name, look in LOOKS.items()], loc="outside lower center", ncols=2)
+    drawn.legend(
+        handles=[Line2D([], [], label=name, **look) for name, look in LOOKS.items()],
+        loc="outside lower center",
+        ncols=2,
+    )
     return drawn
 
 
@@ -246,7 +281,9 @@ def _draw_programs(drawn: Figure, analysis: Analysis, text: str, down_in: float,
         return 1 - inches / height_in
 
     drawn.text(left, at(down_in + 0.06), analysis.title, fontsize=11, fontweight="bold", va="top")
-    _draw_picture(drawn.add_axes((left, at(picture_in + PICTURE_IN), PICTURE_IN / width_in, PICTURE_IN / height_in)), analysis)
+    _draw_picture(
+        drawn.add_axes((left, at(picture_in + PICTURE_IN), PICTURE_IN / width_in, PICTURE_IN / height_in)), analysis
+    )
     drawn.text(left + (PICTURE_IN + 2 * GAP_IN) / width_in, at(picture_in), transition(analysis.data), **FONT)
     drawn.text(left, at(picture_in + top_in + GAP_IN), text, **FONT)
 
@@ -270,17 +307,22 @@ def transition(data: Mapping[str, Any]) -> str:
     names = [field["name"] for field in data["fields"]]
 
     def told(state: str) -> str:
-        return ", ".join(f"{name} {value:.4g}" for name, value in zip(names, data[state], strict=True) if value is not None)
+        return ", ".join(
+            f"{name} {value:.4g}" for name, value in zip(names, data[state], strict=True) if value is not None
+        )
 
     rows = {
         "state": told("before"),
         "action": ", ".join(f"{value:.2g}" for value in data["action"]),
         "true": told("after"),
         "predicted": told("predicted"),
-        "error": ", ".join(f"{name} {'not finite' if error is None else f'{error:.2g}'}" for name, error in data["error"].items()),
+        "error": ", ".join(
+            f"{name} {'not finite' if error is None else f'{error:.2g}'}" for name, error in data["error"].items()
+        ),
     }
     lines = [
-        textwrap.fill(f"{name:<10}{text}", NOTE_COLUMNS, subsequent_indent=" " * 10, break_long_words=False) for name, text in rows.items()
+        textwrap.fill(f"{name:<10}{text}", NOTE_COLUMNS, subsequent_indent=" " * 10, break_long_words=False)
+        for name, text in rows.items()
     ]
     return f"step {data['step']} of test episode {data['episode']}\n\n" + "\n".join(lines)
 
@@ -288,7 +330,10 @@ def transition(data: Mapping[str, Any]) -> str:
 def _draw_picture(axis: Axes, analysis: Analysis) -> None:
     axis.imshow(analysis.pictures["before"], interpolation="nearest")
     for places in analysis.data["pixels"].values():
-        for moment, look in (("after", {"color": BLUE, "linewidth": 2.5}), ("predicted", {"color": VERMILION, "linewidth": 1.0})):
+        for moment, look in (
+            ("after", {"color": BLUE, "linewidth": 2.5}),
+            ("predicted", {"color": VERMILION, "linewidth": 1.0}),
+        ):
             if None not in (*places["before"], *places[moment]):
                 axis.annotate(
                     "",

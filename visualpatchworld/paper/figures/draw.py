@@ -132,7 +132,11 @@ def methods_of(analyses: Sequence[Analysis]) -> dict[str, dict[str, Any]]:
     """Every method of these analyses with its look, ours first."""
     methods = sorted({analysis.method for analysis in analyses}, key=lambda method: (method != "vpw", method))
     return {
-        method: {"color": METHOD_COLORS[i % len(METHOD_COLORS)], "linestyle": DASHES[i % len(DASHES)], "label": method_title(method)}
+        method: {
+            "color": METHOD_COLORS[i % len(METHOD_COLORS)],
+            "linestyle": DASHES[i % len(DASHES)],
+            "label": method_title(method),
+        }
         for i, method in enumerate(methods)
     }
 

@@ -16,7 +16,18 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.paper.figures.draw import BLACK, BLUE, GREY, ORANGE, QUOTED_HATCH, SKY, WIDTH_IN, domain_order, nothing, panels
+from visualpatchworld.paper.figures.draw import (
+    BLACK,
+    BLUE,
+    GREY,
+    ORANGE,
+    QUOTED_HATCH,
+    SKY,
+    WIDTH_IN,
+    domain_order,
+    nothing,
+    panels,
+)
 from visualpatchworld.paper.record import InductionRecord
 from visualpatchworld.paper.results import Found, Place, Query, Results, condition_title, find, places
 from visualpatchworld.paper.suite import CONDITIONS
@@ -97,7 +108,9 @@ def _draw_success(axis: Axes, place: Place, found: Mapping[str, tuple[Found, flo
             score = item.summary.success
             color = BLUE if item.query.method in ("vpw", "engine") else SKY
             axis.barh(i - BAR / 2, score, BAR, color=color)
-            axis.errorbar(score, i - BAR / 2, xerr=[[score - low], [high - score]], color=BLACK, linewidth=1.2, capsize=2)
+            axis.errorbar(
+                score, i - BAR / 2, xerr=[[score - low], [high - score]], color=BLACK, linewidth=1.2, capsize=2
+            )
         else:
             axis.text(99, i - BAR / 2, "not measured", va="center", ha="right", fontsize=8, color=GREY)
         if quoted is not None:
@@ -128,7 +141,10 @@ def multiseed_figure(results: Results) -> Figure:
         several = [item for item in found if len(item.parts) > 1]
         if several:
             shown[condition_title(observe, score)] = [
-                (item, quoted.row(observe=observe, score=score, domain=item.place.domain.name) if item.place.first else {})
+                (
+                    item,
+                    quoted.row(observe=observe, score=score, domain=item.place.domain.name) if item.place.first else {},
+                )
                 for item in several
             ]
     if not shown:
@@ -179,8 +195,13 @@ MEANINGS = ("not tried: set aside before", "refuted", "explained")
 
 def evidence_figure(results: Results) -> Figure:
     """One heat map per domain: candidates from top to bottom, the chosen one first, experiments from left to right."""
-    chosen = [induction for induction in results.inductions if induction.candidates and induction.candidates[0].verdicts]
-    inductions = {name: next(item for item in chosen if item.domain == name) for name in domain_order([item.domain for item in chosen])}
+    chosen = [
+        induction for induction in results.inductions if induction.candidates and induction.candidates[0].verdicts
+    ]
+    inductions = {
+        name: next(item for item in chosen if item.domain == name)
+        for name in domain_order([item.domain for item in chosen])
+    }
     if not inductions:
         raise nothing(results, "induction", f"vpw bench main --out {results.out}")
     heights = [len(induction.candidates) + 3 for induction in inductions.values()]
@@ -202,14 +223,19 @@ def verdicts(induction: InductionRecord) -> tuple[np.ndarray, list[str]]:
 
 def _draw_evidence(axis: Axes, induction: InductionRecord) -> None:
     values, probes = verdicts(induction)
-    axis.pcolormesh(values, cmap=ListedColormap(VERDICT_COLORS), vmin=NOT_TRIED, vmax=EXPLAINED, edgecolors="white", linewidth=1.5)
+    axis.pcolormesh(
+        values, cmap=ListedColormap(VERDICT_COLORS), vmin=NOT_TRIED, vmax=EXPLAINED, edgecolors="white", linewidth=1.5
+    )
     axis.invert_yaxis()
     axis.set_yticks(np.arange(len(values)) + 0.5, [row.sketch.replace("+", " + ") for row in induction.candidates])
     axis.get_yticklabels()[0].set_fontweight("bold")
     asked: dict[str, list[int]] = {}
     for i, verdict in enumerate(induction.candidates[0].verdicts):
         asked.setdefault(verdict.asks, []).append(i)
-    axis.set_xticks([float(np.mean(where)) + 0.5 for where in asked.values()], [f"{name} ({len(where)})" for name, where in asked.items()])
+    axis.set_xticks(
+        [float(np.mean(where)) + 0.5 for where in asked.values()],
+        [f"{name} ({len(where)})" for name, where in asked.items()],
+    )
     axis.tick_params(length=0, labelsize=9)
     axis.grid(False)
     axis.spines[:].set_visible(False)

@@ -16,7 +16,18 @@ from visualpatchworld.errors import UnknownName
 from visualpatchworld.paper.cell import BadResults
 from visualpatchworld.paper.results import Found, NoResults, Place, Query, Results, condition_title, find
 from visualpatchworld.paper.suite import CONDITIONS
-from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, load_quoted, number, quote, words
+from visualpatchworld.paper.table import (
+    MISSING,
+    Column,
+    Entry,
+    Quoted,
+    Section,
+    Table,
+    load_quoted,
+    number,
+    quote,
+    words,
+)
 
 # Tables of what the paper does not have.
 ABOUT_WORLDS = ("worlds", "cwmb", "real", "noise", "goals", "edited", "siblings")
@@ -58,15 +69,24 @@ def measured_sections(rows: Mapping[str, Sequence[Found]], names: Sequence[str])
     everything = [list(column) for column in zip(*rows.values(), strict=True)]
     floors = []
     for title, floor in (("Floor: zero actions", "zero"), ("Floor: random actions", "random")):
-        summaries = [next((getattr(item, floor) for item in column if getattr(item, floor)), None) for column in everything]
-        floors.append((words(title), *(Entry(number(summary.success) if summary else MISSING) for summary in summaries), Entry("")))
+        summaries = [
+            next((getattr(item, floor) for item in column if getattr(item, floor)), None) for column in everything
+        ]
+        floors.append(
+            (
+                words(title),
+                *(Entry(number(summary.success) if summary else MISSING) for summary in summaries),
+                Entry(""),
+            )
+        )
     return replace(scores, rows=(*scores.rows, *floors)), unsolved
 
 
 def score_sections(title: str, rows: Mapping[str, Sequence[Found]], names: Sequence[str]) -> tuple[Section, Section]:
     """Scores over all tasks, and over those that were not solved at their start."""
     scores = [
-        (words(name), *(item.score() for item in found), _mean(found, names, lambda item: item.success)) for name, found in rows.items()
+        (words(name), *(item.score() for item in found), _mean(found, names, lambda item: item.success))
+        for name, found in rows.items()
     ]
     unsolved = [
         (
@@ -87,7 +107,10 @@ def quoted_sections(rows: Sequence[Mapping[str, Any]], where: Sequence[Place]) -
         by_source.setdefault(row["source"], []).append(
             (words(row["method"]), *figures, quote(MISSING if row["mean"] is None else f"{row['mean']:.1f}"))
         )
-    return tuple(Section(f"Quoted, not measured here: {source}", tuple(entries), quoted=True) for source, entries in by_source.items())
+    return tuple(
+        Section(f"Quoted, not measured here: {source}", tuple(entries), quoted=True)
+        for source, entries in by_source.items()
+    )
 
 
 def mean_note(where: Sequence[Place], names: Sequence[str]) -> str:
@@ -97,7 +120,9 @@ def mean_note(where: Sequence[Place], names: Sequence[str]) -> str:
 
 
 def _mean(found: Sequence[Found], names: Sequence[str], value) -> Entry:
-    values = [value(item) if item.finished else None for item in found if item.place.first and item.place.domain.name in names]
+    values = [
+        value(item) if item.finished else None for item in found if item.place.first and item.place.domain.name in names
+    ]
     known = [value for value in values if value is not None]
     return Entry(f"{sum(known) / len(known):.1f}") if known and len(known) == len(values) else Entry(MISSING)
 
@@ -105,7 +130,9 @@ def _mean(found: Sequence[Found], names: Sequence[str], value) -> Entry:
 INTERVAL = "Scores are percent of tasks; [a, b] is Wilson's 95 % interval."
 
 
-def notes(results: Results, found: Sequence[Found], quoted: Quoted, suite: str, rivals: Sequence[Found] = ()) -> tuple[str, ...]:
+def notes(
+    results: Results, found: Sequence[Found], quoted: Quoted, suite: str, rivals: Sequence[Found] = ()
+) -> tuple[str, ...]:
     """All that is needed to judge the scores, in a fixed order;
     a suite computes what was to be found, but not the rivals.
     """
@@ -118,15 +145,24 @@ def notes(results: Results, found: Sequence[Found], quoted: Quoted, suite: str, 
         lines.append(missing(results, found, suite))
     lines.append(quoted.note)
     if any(not item.place.first for item in found):
-        lines.append("Quoted figures stand with a domain's first source of tasks; they were not measured on those very tasks.")
+        lines.append(
+            "Quoted figures stand with a domain's first source of tasks; they were not measured on those very tasks."
+        )
     return tuple(lines)
 
 
 def missing(results: Results, found: Sequence[Found], suite: str) -> str:
     """How to compute what is not there."""
-    others = {item.place.domain.name: item.place.source for item in found if item.place.source not in ("", item.place.domain.name)}
+    others = {
+        item.place.domain.name: item.place.source
+        for item in found
+        if item.place.source not in ("", item.place.domain.name)
+    }
     traces = "".join(f" --traces {name}={source}.h5" for name, source in others.items())
-    return f"'-' was not measured (where quoted: the source has no figure); `vpw bench {suite} --out {results.out}{traces}` computes it."
+    return (
+        f"'-' was not measured (where quoted: the source has no figure); `vpw bench {suite} --out "
+        f"{results.out}{traces}` computes it."
+    )
 
 
 def records(found: Iterable[Found]) -> tuple[dict[str, Any], ...]:
@@ -137,7 +173,10 @@ def records(found: Iterable[Found]) -> tuple[dict[str, Any], ...]:
 def require(results: Results) -> None:
     """Refuse to make a table of nothing."""
     if not results.results:
-        raise NoResults(f"There are no results in '{results.folder}'; `vpw bench main --out DIR` computes some, then give --results DIR.")
+        raise NoResults(
+            f"There are no results in '{results.folder}'; `vpw bench main --out DIR` computes some, then "
+            "give --results DIR."
+        )
 
 
 def _tasks(found: Sequence[Found]) -> list[str]:
@@ -146,7 +185,9 @@ def _tasks(found: Sequence[Found]) -> list[str]:
     for item in found:
         if item.parts:
             cell = item.parts[0].cell
-            groups[item.place.title, f"{cell.metric} within {cell.budget} steps, goals {cell.offset} ahead", cell.planner].append(item)
+            groups[
+                item.place.title, f"{cell.metric} within {cell.budget} steps, goals {cell.offset} ahead", cell.planner
+            ].append(item)
     lines = []
     for (place, metric, planner), items in groups.items():
         cells = [part.cell for item in items for part in item.parts]
@@ -173,7 +214,9 @@ def _several(values: Iterable[object]) -> str:
 FOLDER = "worlds"
 
 
-def read_lines(results: Results, name: str, command: str = "", *, folder: str = FOLDER, key: str = "name") -> list[dict[str, Any]]:
+def read_lines(
+    results: Results, name: str, command: str = "", *, folder: str = FOLDER, key: str = "name"
+) -> list[dict[str, Any]]:
     """The lines of one file in the order they were first measured;
     with a command, their absence is a failure that names it.
     """
@@ -183,7 +226,11 @@ def read_lines(results: Results, name: str, command: str = "", *, folder: str = 
             raise NoResults(f"There is no '{path}'; `{command}` computes it.")
         return []
     try:
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+        lines = [
+            json.loads(line)
+            for line in path.read_text(encoding="utf-8").splitlines(keepends=True)
+            if line.endswith("\n")
+        ]
         if not all(isinstance(line, dict) and key in line for line in lines):
             raise ValueError
     except ValueError:

@@ -25,15 +25,21 @@ def cases_table(results: Results, quoted: Quoted) -> Table:
         require(results)
     open_loop, motion = quoted.data["open_loop"], quoted.data["motion"]
     cases = {case["domain"]: case for case in (open_loop, motion)}
-    place_of = {place.domain.name: place for place in places(results, list(cases)) if place.first and place.domain.name in cases}
-    strays, moves = (_by_method(results, kind, place_of[case["domain"]]) for kind, case in (("rollout", open_loop), ("motion", motion)))
+    place_of = {
+        place.domain.name: place for place in places(results, list(cases)) if place.first and place.domain.name in cases
+    }
+    strays, moves = (
+        _by_method(results, kind, place_of[case["domain"]])
+        for kind, case in (("rollout", open_loop), ("motion", motion))
+    )
     titles = {row["baseline"]: row["method"] for row in quoted.rows if row["baseline"]}
     methods = sorted({*strays, *moves} or {OURS}, key=lambda method: (method != OURS, method))
     rows, everything = [], []
     for method in methods:
         stray, move = strays.get(method), moves.get(method)
         found = [
-            find(results, place_of[case["domain"]], _query(method, analysis)) for case, analysis in ((open_loop, stray), (motion, move))
+            find(results, place_of[case["domain"]], _query(method, analysis))
+            for case, analysis in ((open_loop, stray), (motion, move))
         ]
         everything += found
         title = "Oracle+Induced" if method == OURS else titles.get(method, method)
@@ -61,7 +67,10 @@ def cases_table(results: Results, quoted: Quoted) -> Table:
         id=quoted.id,
         title=f"Two cases: open-loop error in {first}, motion in {second}",
         columns=(Column("method", words=True), *map(Column, headings)),
-        sections=(Section("Measured", tuple(rows)), Section(f"Quoted, not measured here: {quoted.source}", told, quoted=True)),
+        sections=(
+            Section("Measured", tuple(rows)),
+            Section(f"Quoted, not measured here: {quoted.source}", told, quoted=True),
+        ),
         notes=(
             *notes(results, [], quoted, "main", everything),
             *_readings(open_loop, motion, first, second),
@@ -106,7 +115,8 @@ def _moved(analysis: Analysis | None, case: Mapping[str, Any]) -> tuple[Entry, E
 
 def _readings(open_loop: Mapping[str, Any], motion: Mapping[str, Any], first: str, second: str) -> list[str]:
     return [
-        f"{first}: mean of {open_loop['quantity']} over the first {open_loop['steps']} steps of rollouts on test episodes; the median, "
+        f"{first}: mean of {open_loop['quantity']} over the first {open_loop['steps']} steps of "
+        "rollouts on test episodes; the median, "
         "averaged likewise, stands below or beside it.",
         f"{second}: displacements foreseen one step ahead from the true state, summed over the test episode in which "
         f"{motion['quantity']} changes most; the paper does not say which episode it took.",
@@ -158,8 +168,12 @@ def smoothness_table(results: Results, quoted: Quoted) -> Table:
     if not analyses:
         require(results)
     place = next(place for place in places(results, [data["domain"]]) if place.domain.name == data["domain"])
-    found = {key: find(results, place, Query(observe=observe, score=score)) for key, (observe, score) in CONDITIONS.items()}
-    success = [(words(condition_title(*CONDITIONS[key])), item.score(), quote(data[key])) for key, item in found.items()]
+    found = {
+        key: find(results, place, Query(observe=observe, score=score)) for key, (observe, score) in CONDITIONS.items()
+    }
+    success = [
+        (words(condition_title(*CONDITIONS[key])), item.score(), quote(data[key])) for key, item in found.items()
+    ]
     unsolved = [(words(condition_title(*CONDITIONS[key])), item.unsolved(), quote(None)) for key, item in found.items()]
     return Table(
         id=quoted.id,
@@ -173,15 +187,25 @@ def smoothness_table(results: Results, quoted: Quoted) -> Table:
         notes=(
             *notes(results, list(found.values()), quoted, "main"),
             *map(_start, analyses),
-            "Costs are over a grid of actions, each held for a whole plan, in units of the engine's range over that grid: the best action "
+            "Costs are over a grid of actions, each held for a whole plan, in units of the engine's "
+            "range over that grid: the best action "
             "costs 0, and a step of 1 between neighbours is a cliff.",
-            *([] if analyses else [f"`vpw analyse smoothness {data['domain']} --results {results.out}` measures the landscape."]),
-            f"The paper's program is a {data['induced_model']}; it has no figure of a landscape, but (quoted) a mean distance of "
-            f"{number(data['mean_goal_distance_px'])} px from the goal, with a success radius of {number(data['success_radius_px'])} px.",
+            *(
+                []
+                if analyses
+                else [f"`vpw analyse smoothness {data['domain']} --results {results.out}` measures the landscape."]
+            ),
+            f"The paper's program is a {data['induced_model']}; it has no figure of a landscape, but "
+            "(quoted) a mean distance of "
+            f"{number(data['mean_goal_distance_px'])} px from the goal, with a success radius of "
+            f"{number(data['success_radius_px'])} px.",
         ),
         measured=(
             *records(found.values()),
-            *({"exhibit": "smoothness", "domain": item.domain, "method": item.method, **item.data["merit"]} for item in analyses),
+            *(
+                {"exhibit": "smoothness", "domain": item.domain, "method": item.method, **item.data["merit"]}
+                for item in analyses
+            ),
         ),
     )
 
@@ -189,14 +213,18 @@ def smoothness_table(results: Results, quoted: Quoted) -> Table:
 def _rows(analysis: Analysis) -> tuple[tuple[Entry, ...], ...]:
     merit = analysis.data["merit"]
     return tuple(
-        (words(title), Entry(MISSING if merit[key] is None else f"{merit[key]:.3g}"), quote(None)) for key, title in MERITS.items()
+        (words(title), Entry(MISSING if merit[key] is None else f"{merit[key]:.3g}"), quote(None))
+        for key, title in MERITS.items()
     )
 
 
 def _start(analysis: Analysis) -> str:
     beside = f"beside {', '.join(analysis.data['beside'])}" if analysis.data["beside"] else "touching nothing fixed"
     where = f"episode {analysis.data['episode']}, step {analysis.data['step']}, {beside}"
-    return f"{analysis.title}, {analysis.method}: {where}; {analysis.data['horizon']} steps ahead; program {analysis.program}."
+    return (
+        f"{analysis.title}, {analysis.method}: {where}; {analysis.data['horizon']} steps ahead; "
+        f"program {analysis.program}."
+    )
 
 
 ERRORS = ("rmse", "p99", "worst")  # earlier results have the first alone
@@ -231,10 +259,16 @@ def perception_table(results: Results, quoted: Quoted) -> Table:
         notes=(
             "Precision and recall: of the objects that are reported, and of those that are to be seen, "
             f"the share found within {SAME_PX:g} pixels.",
-            "Errors are over frames in which nothing was hidden, in the unit that a name ends with; the oracle reads the simulator: 0.",
+            "Errors are over frames in which nothing was hidden, in the unit that a name ends with; the "
+            "oracle reads the simulator: 0.",
             "RMSE: root mean square; p99: what 99 of 100 readings stay below.",
-            *([f"`vpw analyse audit DOMAIN --results {results.out}` measures the tool path: {', '.join(missing)}."] if missing else []),
-            "vlm was not measured: it needs a model; `vpw scene DOMAIN IMAGE.png --via vlm --endpoint URL --model NAME` asks one.",
+            *(
+                [f"`vpw analyse audit DOMAIN --results {results.out}` measures the tool path: {', '.join(missing)}."]
+                if missing
+                else []
+            ),
+            "vlm was not measured: it needs a model; `vpw scene DOMAIN IMAGE.png --via vlm --endpoint "
+            "URL --model NAME` asks one.",
             f"{quoted.data['about']} The two scales do not compare with each other.",
             quoted.note,
         ),
@@ -247,7 +281,14 @@ def _row(audit: Analysis) -> tuple[Entry, ...]:
     errors = ", ".join(f"{name} {' / '.join(_figure(data, kind, name) for kind in ERRORS)}" for name in data["rmse"])
     milliseconds = 1000 * data["seconds_per_frame"]
     shares = [Entry(number(data[name], 3)) for name in ("precision", "recall")]
-    return (words(audit.title), words(audit.method), *shares, words(errors), Entry(str(data["frames"])), Entry(f"{milliseconds:.0f}"))
+    return (
+        words(audit.title),
+        words(audit.method),
+        *shares,
+        words(errors),
+        Entry(str(data["frames"])),
+        Entry(f"{milliseconds:.0f}"),
+    )
 
 
 def _figure(data: Mapping[str, Any], kind: str, name: str) -> str:
@@ -259,7 +300,13 @@ def _quoted(title: str, row: Mapping[str, Any]) -> Iterator[tuple[Entry, ...]]:
         error = row[f"{path}_rmse"]
         if error is not None:
             share = row["precision_recall"] if path == "tool" else None
-            yield (words(title), quote(path), *[quote(share)] * 2, quote(f"{error:g} {row['unit']}"), *[quote(None)] * 2)
+            yield (
+                words(title),
+                quote(path),
+                *[quote(share)] * 2,
+                quote(f"{error:g} {row['unit']}"),
+                *[quote(None)] * 2,
+            )
 
 
 def _perception_record(audit: Analysis) -> dict[str, Any]:

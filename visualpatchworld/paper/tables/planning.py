@@ -55,7 +55,8 @@ def main_table(results: Results, quoted: Quoted) -> Table:
     further = [row for row in load_quoted()["sim-assist"].rows if row["method"] not in here]
     told = sorted([*quoted.rows, *further], key=lambda row: KINDS.index(row["kind"]))
     more = (
-        f"`vpw bench baselines --out {results.out} --endpoint URL --model NAME` measures code baselines; a model has a section of its own."
+        f"`vpw bench baselines --out {results.out} --endpoint URL --model NAME` measures code "
+        "baselines; a model has a section of its own."
     )
     absent = not rivals or any(not item.parts for item in rivals)
     return Table(
@@ -64,7 +65,11 @@ def main_table(results: Results, quoted: Quoted) -> Table:
         columns=columns(where, "method"),
         sections=(
             *measured_sections(rows, names),
-            *(section for label, written in by_model.items() for section in score_sections(_title(label), written, names)),
+            *(
+                section
+                for label, written in by_model.items()
+                for section in score_sections(_title(label), written, names)
+            ),
             *quoted_sections(told, where),
         ),
         notes=(*notes(results, found, quoted, "main", rivals), mean_note(where, names), *[more] * absent),
@@ -77,7 +82,10 @@ def _rivals(results: Results, where: Sequence[Place], titles: Mapping[str, str])
     measured = {(result.cell.written_by, result.cell.method) for result in results.results}
     return {
         label: {
-            title: [find(results, place, Query(method=name, observe="oracle", score="induced", written_by=label)) for place in where]
+            title: [
+                find(results, place, Query(method=name, observe="oracle", score="induced", written_by=label))
+                for place in where
+            ]
             for name, title in titles.items()
             if (label, name) in measured
         }
@@ -120,8 +128,14 @@ def multiseed_table(results: Results, quoted: Quoted) -> Table:
         found = [find(results, place, Query(observe=observe, score=score, seeds=seeds)) for place in where]
         everything += found
         paper = {row["domain"]: row for row in quoted.rows if (row["observe"], row["score"]) == (observe, score)}
-        rows = [_multiseed_row(item, paper.get(item.place.domain.name, {}) if item.place.first else {}) for item in found]
-        rows.append(_suite([item for item in found if item.place.first and item.place.domain.name in names], paper.get(SUITE, {})))
+        rows = [
+            _multiseed_row(item, paper.get(item.place.domain.name, {}) if item.place.first else {}) for item in found
+        ]
+        rows.append(
+            _suite(
+                [item for item in found if item.place.first and item.place.domain.name in names], paper.get(SUITE, {})
+            )
+        )
         sections.append(Section(condition_title(observe, score), tuple(rows)))
     headings = ("mean", "SD", "pooled 95 %", "of unsolved", "zero", "random", "n", "paper (quoted)")
     return Table(
@@ -147,7 +161,16 @@ def _multiseed_row(item: Found, paper: Mapping[str, Any]) -> tuple[Entry, ...]:
     floors = [Entry(number(floor.success) if floor else MISSING) for floor in (item.zero, item.random)]
     average, deviation = _spread(scores)
     average = Entry(average.text + "~" * (not item.finished))
-    return (name, average, deviation, Entry(interval(summary.ci95)), item.unsolved(), *floors, Entry(str(summary.n)), quote_spread(paper))
+    return (
+        name,
+        average,
+        deviation,
+        Entry(interval(summary.ci95)),
+        item.unsolved(),
+        *floors,
+        Entry(str(summary.n)),
+        quote_spread(paper),
+    )
 
 
 def _suite(found: Sequence[Found], paper: Mapping[str, Any]) -> tuple[Entry, ...]:
@@ -158,7 +181,9 @@ def _suite(found: Sequence[Found], paper: Mapping[str, Any]) -> tuple[Entry, ...
 
 
 def _spread(scores: Sequence[float]) -> tuple[Entry, Entry]:
-    return Entry(number(mean(scores)) if scores else MISSING), Entry(number(stdev(scores)) if len(scores) > 1 else MISSING)
+    return Entry(number(mean(scores)) if scores else MISSING), Entry(
+        number(stdev(scores)) if len(scores) > 1 else MISSING
+    )
 
 
 SCORES: tuple[Score, ...] = ("induced", "hybrid", "simulator")
@@ -177,7 +202,8 @@ def hybrid_cost_table(results: Results, quoted: Quoted) -> Table:
         title="Success and engine rollouts per plan, by who scores (oracle state)",
         columns=(Column("scored by", words=True), *map(Column, headings)),
         sections=tuple(
-            Section(place.title, tuple(_hybrid_cost_row(item, quoted) for item in items)) for place, items in zip(where, found, strict=True)
+            Section(place.title, tuple(_hybrid_cost_row(item, quoted) for item in items))
+            for place, items in zip(where, found, strict=True)
         ),
         notes=(
             *notes(results, everything, quoted, "main"),
@@ -229,7 +255,13 @@ def ladder_table(results: Results, quoted: Quoted) -> Table:
     )
     sections.append(Section(f"Quoted, not measured here: {quoted.source}", others, quoted=True))
     audit = f"`vpw analyse audit {name} --results {results.out}` measures what the tool path sees."
-    headings = ("success", "of unsolved", f"tool RMSE, {quantity}", "paper's success (quoted)", "paper's tool RMSE (quoted)")
+    headings = (
+        "success",
+        "of unsolved",
+        f"tool RMSE, {quantity}",
+        "paper's success (quoted)",
+        "paper's tool RMSE (quoted)",
+    )
     return Table(
         id=quoted.id,
         title=f"{where[0].domain.title} under each condition",
@@ -248,7 +280,14 @@ def _ladder_row(item: Found, rmse: float | None, quoted: Quoted) -> tuple[Entry,
     paper = quoted.row(observe=item.query.observe, score=item.query.score) if item.place.first else {}
     seen = "" if item.query.observe == "oracle" else MISSING if rmse is None else f"{rmse:.2g}"
     title = words(condition_title(item.query.observe, item.query.score))
-    return (title, item.score(), item.unsolved(), Entry(seen), quote(paper.get("success")), quote(paper.get("tool_rmse")))
+    return (
+        title,
+        item.score(),
+        item.unsolved(),
+        Entry(seen),
+        quote(paper.get("success")),
+        quote(paper.get("tool_rmse")),
+    )
 
 
 def metrics_table(results: Results, quoted: Quoted) -> Table:
@@ -264,7 +303,10 @@ def metrics_table(results: Results, quoted: Quoted) -> Table:
         for planner in planners:
             rows = []
             for observe, score in CONDITIONS:
-                found = [find(results, place, Query(observe=observe, score=score, metric=metric, planner=planner)) for metric in metrics]
+                found = [
+                    find(results, place, Query(observe=observe, score=score, metric=metric, planner=planner))
+                    for metric in metrics
+                ]
                 everything += found
                 rows.append((words(condition_title(observe, score)), *_scores(found)))
             sections.append(Section(f"Measured: {place.title}, {planner}", tuple(rows)))
@@ -274,16 +316,25 @@ def metrics_table(results: Results, quoted: Quoted) -> Table:
         (words(row["condition"]), *(part for metric in metrics for part in (quote(row.get(metric)), blank)))
         for row in quoted.data["coarse"]
     ]
-    sections.append(Section(f"Quoted, not measured here: {quoted.source}; {quoted.data['coarse_budget']}", tuple(told), quoted=True))
+    sections.append(
+        Section(f"Quoted, not measured here: {quoted.source}; {quoted.data['coarse_budget']}", tuple(told), quoted=True)
+    )
     rest = [blank] * (2 * len(metrics) - 1)
     told = [(words(row["condition"]), quote_spread(row), *rest) for row in quoted.data["frame"]]
     sections.append(
-        Section(f"Quoted, not measured here: {quoted.source}; frame level, mean and SD over five seeds", tuple(told), quoted=True)
+        Section(
+            f"Quoted, not measured here: {quoted.source}; frame level, mean and SD over five seeds",
+            tuple(told),
+            quoted=True,
+        )
     )
     return Table(
         id=quoted.id,
         title=f"{domain.title} by success metric and planner",
-        columns=(Column("condition", words=True), *(Column(heading) for metric in metrics for heading in (metric, "of unsolved"))),
+        columns=(
+            Column("condition", words=True),
+            *(Column(heading) for metric in metrics for heading in (metric, "of unsolved")),
+        ),
         sections=tuple(sections),
         notes=notes(results, everything, quoted, "metrics"),
         measured=records(everything),
@@ -306,7 +357,16 @@ def landscape_table(results: Results, quoted: Quoted) -> Table:
     for place, (engine, induced) in zip(where, pairs, strict=True):
         known = engine.success and induced.success is not None
         ratio = Entry(number(induced.success / engine.success, 2) if known else MISSING)  # type: ignore[operator]
-        rows.append((words(place.title), words(place.domain.planner.title), engine.score(), induced.score(), induced.unsolved(), ratio))
+        rows.append(
+            (
+                words(place.title),
+                words(place.domain.planner.title),
+                engine.score(),
+                induced.score(),
+                induced.unsolved(),
+                ratio,
+            )
+        )
     found = [item for pair in pairs for item in pair]
     titles = {place.domain.name: place.domain.title for place in where}
     paper = tuple(
@@ -322,7 +382,10 @@ def landscape_table(results: Results, quoted: Quoted) -> Table:
         id=quoted.id,
         title="Success of the program over success of the engine, same planner",
         columns=(Column("tasks", words=True), Column("planner", words=True), *map(Column, headings)),
-        sections=(Section("Measured", tuple(rows)), Section(f"Quoted, not measured here: {quoted.source}", paper, quoted=True)),
+        sections=(
+            Section("Measured", tuple(rows)),
+            Section(f"Quoted, not measured here: {quoted.source}", paper, quoted=True),
+        ),
         notes=notes(results, found, quoted, "main"),
         measured=records(found),
     )

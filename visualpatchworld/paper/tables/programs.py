@@ -9,7 +9,17 @@ from typing import Any
 from visualpatchworld.domain import find_domains, load_domain
 from visualpatchworld.paper.cell import Cell, source_title
 from visualpatchworld.paper.record import InductionRecord
-from visualpatchworld.paper.results import Found, NoResults, Query, Result, Results, find, floor_of, places, read_results
+from visualpatchworld.paper.results import (
+    Found,
+    NoResults,
+    Query,
+    Result,
+    Results,
+    find,
+    floor_of,
+    places,
+    read_results,
+)
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, interval, number, quote, words
 from visualpatchworld.paper.tables import notes, records, require
 from visualpatchworld.paper.task import Goals, summarize
@@ -24,9 +34,23 @@ def envs_table(results: Results, quoted: Quoted) -> Table:
         sizes = Entry(f"{len(domain.scene.state_space)} / {domain.layout.action.width}")
         told = f"{paper['kind']}: {paper['challenge']}" if paper else None
         rows.append(
-            (words(domain.title), words(domain.engine), words(domain.challenge), sizes, words(", ".join(domain.metrics)), quote(told))
+            (
+                words(domain.title),
+                words(domain.engine),
+                words(domain.challenge),
+                sizes,
+                words(", ".join(domain.metrics)),
+                quote(told),
+            )
         )
-    headings = {"domain": True, "engine": True, "challenge": True, "state / action": False, "success": True, "paper (quoted)": True}
+    headings = {
+        "domain": True,
+        "engine": True,
+        "challenge": True,
+        "state / action": False,
+        "success": True,
+        "paper (quoted)": True,
+    }
     return Table(
         id=quoted.id,
         title="Domains and what is hard about them",
@@ -76,7 +100,9 @@ def induction_of(results: Results, item: Found) -> InductionRecord | None:
         own = [
             induction
             for induction in own
-            if item.place.first and bool(induction.candidates) == chosen and (chosen or induction.sketch == item.query.method)
+            if item.place.first
+            and bool(induction.candidates) == chosen
+            and (chosen or induction.sketch == item.query.method)
         ]
     return own[0] if own else None
 
@@ -85,7 +111,8 @@ def lost_programs(results: Results, found: Sequence[Found]) -> list[str]:
     """Which programs were measured without what `vpw induce` said of them being there."""
     lost = [item for item in found if item.parts and not induction_of(results, item)]
     return [
-        f"{item.place.title}, {item.query.title}: no induction.json of program {item.parts[0].cell.program} lies in programs/ beside the "
+        f"{item.place.title}, {item.query.title}: no induction.json of program "
+        f"{item.parts[0].cell.program} lies in programs/ beside the "
         f"results; `vpw induce {item.place.domain.name} --out DIR` writes one with the program."
         for item in lost
     ]
@@ -114,10 +141,16 @@ def ablation_table(results: Results, quoted: Quoted) -> Table:
     sections, everything = [], []
     for place in where:
         forms = {sketch.name: sketch.name for sketch in place.domain.family().extra} | {"vpw": "chosen (level 1 + 2)"}
-        found = {title: find(results, place, Query(method=method, observe="oracle", score="induced")) for method, title in forms.items()}
+        found = {
+            title: find(results, place, Query(method=method, observe="oracle", score="induced"))
+            for method, title in forms.items()
+        }
         everything += found.values()
         sections.append(
-            Section(f"Measured: {place.title}", tuple(_form_row(results, title, item, quoted) for title, item in found.items()))
+            Section(
+                f"Measured: {place.title}",
+                tuple(_form_row(results, title, item, quoted) for title, item in found.items()),
+            )
         )
     paper = tuple(
         (
@@ -145,7 +178,8 @@ def ablation_table(results: Results, quoted: Quoted) -> Table:
         notes=(
             *notes(results, everything, quoted, "ablation"),
             *lost_programs(results, everything),
-            f"{quantity}: mean open-loop error on validation episodes after so many steps, with the median below or beside it.",
+            f"{quantity}: mean open-loop error on validation episodes after so many steps, with the "
+            "median below or beside it.",
         ),
         measured=records(everything),
     )
@@ -178,19 +212,26 @@ def goals_table(results: Results, quoted: Quoted) -> Table:
     for key in sorted(groups):
         parts = sorted(groups[key], key=lambda result: result.cell.seed)
         record = _goal_record(found, parts)
-        told = quoted.row(domain=record["domain"], goals=record["goals"], offset=record["offset"]) if record["tolerance"] == 1 else {}
+        told = (
+            quoted.row(domain=record["domain"], goals=record["goals"], offset=record["offset"])
+            if record["tolerance"] == 1
+            else {}
+        )
         records.append(record)
         cell = parts[0].cell
         sections[source_title(load_domain(cell.domain), cell.source)].append(_goal_row(record, told))
     headings = ("success", "of unsolved", "n", "zero floor", "random floor", "s / plan", "published (quoted)")
     return Table(
         id=quoted.id,
-        title="Goals that are long, of other episodes, or to be met closely (true engine, planned under the program alone)",
+        title="Goals that are long, of other episodes, or to be met closely (true engine, planned under the "
+        "program alone)",
         columns=(Column("goal", words=True), Column("planner", words=True), *map(Column, headings)),
         sections=tuple(Section(title, tuple(rows)) for title, rows in sections.items()),
         notes=(
-            "Scores are percent of tasks, all seeds pooled; [a, b] is Wilson's 95 % interval. A wave marks cells with tasks left to do.",
-            "Tasks are of episodes that nothing was fitted to; with goals of other episodes, those solved at the start are left out.",
+            "Scores are percent of tasks, all seeds pooled; [a, b] is Wilson's 95 % interval. A wave "
+            "marks cells with tasks left to do.",
+            "Tasks are of episodes that nothing was fitted to; with goals of other episodes, those "
+            "solved at the start are left out.",
             f"`{GOALS_COMMAND}` computes what is missing.",
             quoted.note,
         ),
@@ -263,19 +304,24 @@ def edited_table(results: Results, quoted: Quoted) -> Table:
     for result in found.results:
         if result.cell.method in PROGRAMS:
             changes = tuple(sorted((name, str(value)) for name, value in result.cell.vary.items()))
-            groups[result.cell.domain, changes, result.cell.metric, result.cell.planner, result.cell.search][result.cell.method].append(
-                result
-            )
+            groups[result.cell.domain, changes, result.cell.metric, result.cell.planner, result.cell.search][
+                result.cell.method
+            ].append(result)
     if not groups:
         raise NoResults(f"There are no results in '{results.folder / EDITED}'; `{EDITED_COMMAND}` computes some.")
     rows, records = [], []
     for (name, changes, metric, planner, _), by_program in sorted(groups.items()):
-        summaries = {program: summarize([outcome for part in parts for outcome in part.outcomes]) for program, parts in by_program.items()}
+        summaries = {
+            program: summarize([outcome for part in parts for outcome in part.outcomes])
+            for program, parts in by_program.items()
+        }
         parts = tuple(next(iter(by_program.values())))
         floors = {floor: floor_of(found, parts, floor) for floor in ("zero", "random")}
         told = ", ".join(f"{constant} = {value}" for constant, value in changes)
         scores = [
-            Entry(number(summaries[program].success), interval(summaries[program].ci95)) if program in summaries else Entry(MISSING)
+            Entry(number(summaries[program].success), interval(summaries[program].ci95))
+            if program in summaries
+            else Entry(MISSING)
             for program in PROGRAMS
         ]
         counted = [str(summary.n) for summary in summaries.values()]
@@ -298,7 +344,8 @@ def edited_table(results: Results, quoted: Quoted) -> Table:
         sections=(Section("Measured", tuple(rows)),),
         notes=(
             "Scores are percent of tasks in the changed world; [a, b] is Wilson's 95 % interval.",
-            "Edited: one constant or a few of the program of the nominal world were changed by hand. Induced anew: from episodes and "
+            "Edited: one constant or a few of the program of the nominal world were changed by hand. "
+            "Induced anew: from episodes and "
             "experiments of the changed world.",
             f"`{EDITED_COMMAND}` computes what is missing.",
         ),

@@ -23,7 +23,9 @@ def worlds_table(results: Results, quoted: Quoted) -> Table:
     lines = read_lines(results, "worlds", WORLDS_COMMAND)
     plans = {(plan["name"], plan["seed"]): plan for plan in read_lines(results, "plans")}
     seeds = {line["seed"] for line in lines}
-    rows = [_worlds_row(line, plans.get((line["name"], line["seed"]), {}), quoted, several=len(seeds) > 1) for line in lines]
+    rows = [
+        _worlds_row(line, plans.get((line["name"], line["seed"]), {}), quoted, several=len(seeds) > 1) for line in lines
+    ]
     return Table(
         id=quoted.id,
         title="Programs of worlds, nothing given but the world",
@@ -32,7 +34,18 @@ def worlds_table(results: Results, quoted: Quoted) -> Table:
             Column("form", words=True),
             Column("verdict", words=True),
             *map(Column, ("lines", "constants", "env steps", "CPU s", "1 step", "25 steps", "networks", "PySINDy")),
-            *map(Column, ("return", "random", "zero", "true world", "networks' return", "PySINDy's return", "solved at (quoted)")),
+            *map(
+                Column,
+                (
+                    "return",
+                    "random",
+                    "zero",
+                    "true world",
+                    "networks' return",
+                    "PySINDy's return",
+                    "solved at (quoted)",
+                ),
+            ),
             Column("with little data (quoted)", words=True),
         ),
         sections=(Section("Measured, with published figures in columns of their own", tuple(rows)),),
@@ -41,7 +54,9 @@ def worlds_table(results: Results, quoted: Quoted) -> Table:
     )
 
 
-def _worlds_row(line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted, *, several: bool) -> tuple[Entry, ...]:
+def _worlds_row(
+    line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted, *, several: bool
+) -> tuple[Entry, ...]:
     name = line["name"]
     told = quoted.row(name=name)
     title = words(f"{name}, seed {line['seed']}" if several else name)
@@ -76,23 +91,34 @@ def _worlds_row(line: Mapping[str, Any], plan: Mapping[str, Any], quoted: Quoted
 def _worlds_notes(lines: Sequence[Mapping[str, Any]], plans: Mapping[Any, Any], quoted: Quoted) -> list[str]:
     held = sorted({line["held_out_episodes"] for line in lines if line["ok"]})
     notes = [
-        "Errors are medians over windows of episodes that were collected anew, with other seeds, and are no part of the steps: root mean "
-        "square over fields of error over the spread of that field's change in as many steps. p90: 90 % of the windows stay below.",
-        "Networks (five of 2 x 64, predicting changes) and PySINDy (discrete time, control, polynomials of second degree and sines) "
-        "learned from the very transitions of the search; their errors after 25 steps. They plan with the same planner, with the reward "
+        "Errors are medians over windows of episodes that were collected anew, with other seeds, and "
+        "are no part of the steps: root mean "
+        "square over fields of error over the spread of that field's change in as many steps. p90: 90 "
+        "% of the windows stay below.",
+        "Networks (five of 2 x 64, predicting changes) and PySINDy (discrete time, control, "
+        "polynomials of second degree and sines) "
+        "learned from the very transitions of the search; their errors after 25 steps. They plan with "
+        "the same planner, with the reward "
         "and the end that were found with the program.",
     ]
     if any(plan.get("true_world_n") for plan in plans.values()):
         notes.append(
-            "True world: the same planner in copies of the world itself, in as many episodes as the time allowed, and what "
+            "True world: the same planner in copies of the world itself, in as many episodes as the time "
+            "allowed, and what "
             "planning with the program earned from the same starts; none where '-'."
         )
     if held:
         notes.append(f"Between {held[0]} and {held[-1]} episodes judge.")
     short = [line for line in lines if line["ok"] and line["horizon"] < 25]
-    notes += [f"{line['name']}: no episode lasts 25 steps; the errors are those after {line['horizon']}." for line in short]
+    notes += [
+        f"{line['name']}: no episode lasts 25 steps; the errors are those after {line['horizon']}." for line in short
+    ]
     notes += [f"{line['name']}: failed: {line['failed']}" for line in lines if not line["ok"]]
-    notes += [f"{line['name']}: {line['verdict']}: {line['why']}" for line in lines if line["ok"] and line["verdict"] != "explained"]
+    notes += [
+        f"{line['name']}: {line['verdict']}: {line['why']}"
+        for line in lines
+        if line["ok"] and line["verdict"] != "explained"
+    ]
     notes += [f"{name}, planning: {plan['failed']}" for (name, _), plan in plans.items() if not plan["ok"]]
     notes += dict.fromkeys(line["sindy"]["why"] for line in lines if line["ok"] and "why" in line["sindy"])
     if any((line["name"], line["seed"]) not in plans for line in lines):
@@ -116,11 +142,17 @@ def real_table(results: Results, quoted: Quoted) -> Table:
             Column("unit", words=True),
             Column("published (quoted)", words=True),
         ),
-        sections=(Section("Measured, with published figures in a column of their own", tuple(_real_row(line, quoted) for line in lines)),),
+        sections=(
+            Section(
+                "Measured, with published figures in a column of their own",
+                tuple(_real_row(line, quoted) for line in lines),
+            ),
+        ),
         notes=(
             *(f"{line['name']}: {line['test']}; {line['why'].rstrip('.')}." for line in lines),
             *(f"{line['name']}: {_constants(line)}" for line in lines),
-            "'diverges': a plant that integrates its input leaves every range when simulated for long; over a second it can be judged.",
+            "'diverges': a plant that integrates its input leaves every range when simulated for long; "
+            "over a second it can be judged.",
             quoted.note,
         ),
         measured=tuple(lines),
@@ -153,20 +185,30 @@ def noise_table(results: Results, quoted: Quoted) -> Table:
     for line in lines:
         groups.setdefault((line["name"], line["part"], line["hidden"]), []).append(line)
     covered = [
-        (words(line["name"]), Entry(f"{line['part']:g}"), Entry(f"{line['trials']} trials"), Entry(number(100 * line["covered_95"])))
+        (
+            words(line["name"]),
+            Entry(f"{line['part']:g}"),
+            Entry(f"{line['trials']} trials"),
+            Entry(number(100 * line["covered_95"])),
+        )
         for line in read_lines(results, "coverage")
     ]
     sections = [Section("Laws from noisy steps", tuple(_noise_row(key, group) for key, group in groups.items()))]
     if covered:
         blank = (Entry(""),) * 2
-        sections.append(Section("Constants within 1.96 standard errors of the truth, percent", tuple((*row, *blank) for row in covered)))
+        sections.append(
+            Section(
+                "Constants within 1.96 standard errors of the truth, percent", tuple((*row, *blank) for row in covered)
+            )
+        )
     return Table(
         id=quoted.id,
         title="Laws found from noisy observations, and how often their standard errors hold",
         columns=(Column("world", words=True), *map(Column, ("noise", "seeds", "explained", "error", "noise alone"))),
         sections=tuple(sections),
         notes=(
-            "Noise is a share of each field's spread of change in one step. Error is the median over seeds of what the held-out windows "
+            "Noise is a share of each field's spread of change in one step. Error is the median over "
+            "seeds of what the held-out windows "
             "leave; noise alone makes as much even with the true law.",
             "Explained counts verdicts other than `unexplained`. Coverage should be 95 %.",
             f"`{NOISE_COMMAND}` and `{NOISE_COMMAND} --coverage 100` compute what is missing.",
@@ -180,7 +222,13 @@ def _noise_row(key: tuple[str, float, bool], group: Sequence[Mapping[str, Any]])
     found = sum(line["verdict"] != "unexplained" for line in group)
     middle = [_median([line[of] for line in group if line[of] is not None]) for of in ("error", "expected")]
     title = f"{name}, velocities hidden" if hidden else name
-    return (words(title), Entry(f"{part:g}"), Entry(str(len(group))), Entry(f"{found} of {len(group)}"), *map(figure, middle))
+    return (
+        words(title),
+        Entry(f"{part:g}"),
+        Entry(str(len(group))),
+        Entry(f"{found} of {len(group)}"),
+        *map(figure, middle),
+    )
 
 
 def _median(values: Sequence[float]) -> float | None:
@@ -211,7 +259,10 @@ def cwmb_table(results: Results, quoted: Quoted) -> Table:
             *map(Column, ("GIF-MCTS accuracy (quoted)", "GIF-MCTS return (quoted)", "oracle return (quoted)")),
         ),
         sections=(
-            Section("Measured, with published figures in columns of their own", (*rows, _mean_row(done, plans, len(names), quoted))),
+            Section(
+                "Measured, with published figures in columns of their own",
+                (*rows, _mean_row(done, plans, len(names), quoted)),
+            ),
             Section(f"Quoted, not measured here: {quoted.source}", tuple(means), quoted=True),
         ),
         notes=tuple(_cwmb_notes(done, names, quoted)),
@@ -234,26 +285,35 @@ def _normalised(plan: Mapping[str, Any], told: Mapping[str, Any]) -> float:
     return (plan["return_mean"] - told["random"]) / (told["oracle"] - told["random"])
 
 
-def _mean_row(done: Sequence[Mapping[str, Any]], plans: Mapping[str, Mapping[str, Any]], wanted: int, quoted: Quoted) -> tuple[Entry, ...]:
+def _mean_row(
+    done: Sequence[Mapping[str, Any]], plans: Mapping[str, Mapping[str, Any]], wanted: int, quoted: Quoted
+) -> tuple[Entry, ...]:
     values = [[line[part][key] for line in done if part in line] for part, key in ACCURACIES]
     scores = [
-        Entry(number(float(np.mean(value)), 3) if value else "-", f"of {len(value)}" if len(value) < wanted else "") for value in values
+        Entry(number(float(np.mean(value)), 3) if value else "-", f"of {len(value)}" if len(value) < wanted else "")
+        for value in values
     ]
     published = [row["accuracy"] for row in quoted.rows]
     rest = quote(float(np.mean(published)), "our mean of the column"), Entry("", quoted=True), Entry("", quoted=True)
     scaled = [row for row in quoted.rows if row["oracle"] is not None]
     # Without a program there is nothing to plan with, which is worth as much as acting at random.
     returns = [_normalised(plans[row["name"]], row) if row["name"] in plans else 0.0 for row in scaled]
-    mean = Entry(number(float(np.mean(returns)), 2), f"normalised, of {len(scaled)}, {sum(row['name'] in plans for row in scaled)} planned")
+    mean = Entry(
+        number(float(np.mean(returns)), 2),
+        f"normalised, of {len(scaled)}, {sum(row['name'] in plans for row in scaled)} planned",
+    )
     return (words("mean"), *scores, Entry(""), mean if plans else Entry(""), Entry(""), *rest)
 
 
 def _cwmb_notes(done: Sequence[Mapping[str, Any]], names: Sequence[str], quoted: Quoted) -> list[str]:
     notes = [
-        "Accuracy as counted there: per transition a third each for the next observation (every field within 1e-5), the reward (equal) and "
-        "done, on the very transitions that were fitted. With isclose the reward counts up to 1e-5: it was stored in single precision.",
+        "Accuracy as counted there: per transition a third each for the next observation (every field "
+        "within 1e-5), the reward (equal) and "
+        "done, on the very transitions that were fitted. With isclose the reward counts up to 1e-5: "
+        "it was stored in single precision.",
         "Held out: fitted to two of three trajectories and counted on the others.",
-        "Normalised return: 0 for acting at random and 1 for their oracle, both as published; it plans once, so that planning anew may "
+        "Normalised return: 0 for acting at random and 1 for their oracle, both as published; it "
+        "plans once, so that planning anew may "
         "earn more. In the mean an environment without a program counts as 0.",
     ]
     notes += [
@@ -284,15 +344,29 @@ def siblings_table(results: Results, quoted: Quoted) -> Table:
     lines = [line for path in files for line in read_lines(results, path.stem, folder=SIBLINGS, key="domain")]
     if not lines:
         raise NoResults(f"There are no results in '{results.folder / SIBLINGS}'; `{SIBLINGS_COMMAND}` computes some.")
-    headings = ("probes explained", "lines", "error of the success radius", "success", "of unsolved", "zero floor", "random floor")
+    headings = (
+        "probes explained",
+        "lines",
+        "error of the success radius",
+        "success",
+        "of unsolved",
+        "zero floor",
+        "random floor",
+    )
     return Table(
         id=quoted.id,
         title="Siblings of the domains, changed by constants of their simulators alone",
-        columns=(Column("domain", words=True), Column("change", words=True), Column("form", words=True), *map(Column, headings)),
+        columns=(
+            Column("domain", words=True),
+            Column("change", words=True),
+            Column("form", words=True),
+            *map(Column, headings),
+        ),
         sections=(Section("Measured", tuple(map(_sibling_row, lines))),),
         notes=(
             "No code is written for a sibling: the form comes from its scene and its probes. A wrong form is marked.",
-            "The error is the median after 25 steps over the success radius. Success is in percent; the program alone plans.",
+            "The error is the median after 25 steps over the success radius. Success is in percent; the "
+            "program alone plans.",
             f"`{SIBLINGS_COMMAND}` computes what is missing.",
         ),
         measured=tuple(lines),

@@ -78,7 +78,9 @@ class Balls:
         return float(np.all((pixels >= 0) & (pixels <= size_px - 1), axis=1).mean())
 
 
-def fit_balls(poses: Float[np.ndarray, "T 5"], views: Sequence[View], start: Float[np.ndarray, "N 3"], camera: Camera) -> Balls:
+def fit_balls(
+    poses: Float[np.ndarray, "T 5"], views: Sequence[View], start: Float[np.ndarray, "N 3"], camera: Camera
+) -> Balls:
     """Centres and radii with which the drawn body covers the seen one in pictures with known poses,
     by stochastic gradients.
     """
@@ -99,7 +101,10 @@ def fit_balls(poses: Float[np.ndarray, "T 5"], views: Sequence[View], start: Flo
         local = values["centers"][0] + pose[4] * values["centers"][1] + pose[4] ** 2 * values["centers"][2]
         cos, sin = jnp.cos(pose[3]), jnp.sin(pose[3])
         x, y = cos * local[:, 0] - sin * local[:, 1] + pose[0], sin * local[:, 0] + cos * local[:, 1] + pose[1]
-        seen = [matrix[k, 0] * x + matrix[k, 1] * y + matrix[k, 2] * (local[:, 2] + pose[2]) + matrix[k, 3] for k in range(3)]
+        seen = [
+            matrix[k, 0] * x + matrix[k, 1] * y + matrix[k, 2] * (local[:, 2] + pose[2]) + matrix[k, 3]
+            for k in range(3)
+        ]
         right, down = where[:, 0:1] - seen[0] / seen[2], where[:, 1:2] - seen[1] / seen[2]
         far = jnp.sqrt(right * right + down * down + 1e-6)
         depth = (jnp.exp(values["radii"]) / seen[2] - far) * jnp.exp(-values["blur"])
@@ -136,7 +141,11 @@ def _sample(view: View, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarra
 
 
 def carve(
-    poses: Float[np.ndarray, "T 5"], masks: Sequence[np.ndarray], hidden: Sequence[np.ndarray], reach: float, camera: Camera
+    poses: Float[np.ndarray, "T 5"],
+    masks: Sequence[np.ndarray],
+    hidden: Sequence[np.ndarray],
+    reach: float,
+    camera: Camera,
 ) -> Float[np.ndarray, "N 3"]:
     """Points of the body's frame that show its paint in most pictures, spread evenly: where its balls begin."""
     rng = np.random.default_rng(0)

@@ -105,10 +105,15 @@ class Box(PaintedPart):
         poses, views = self._known_views(pictures, known)
 
         def misfit(numbers: np.ndarray) -> np.ndarray:
-            drawn = [view.weight * (draw(pose, view.where, camera, *numbers) - view.cover) for pose, view in zip(poses, views, strict=True)]
+            drawn = [
+                view.weight * (draw(pose, view.where, camera, *numbers) - view.cover)
+                for pose, view in zip(poses, views, strict=True)
+            ]
             return np.concatenate(drawn)
 
-        half, _ = least_squares(misfit, np.array([_rough_half(views, poses, camera), 1.0]), x_scale=(1e-3, 0.1), diff_step=1e-4).x
+        half, _ = least_squares(
+            misfit, np.array([_rough_half(views, poses, camera), 1.0]), x_scale=(1e-3, 0.1), diff_step=1e-4
+        ).x
         heights = np.array([numbers[f"{self.object}.pose.z"] for numbers in known])
         rest = float(np.percentile(heights, 20))
         places = [[f"{name}.pose.{axis}" for axis in "xyz"] for name in (self.object, self.holder)]
@@ -139,15 +144,24 @@ class Box(PaintedPart):
         guesses = {"rest": _resting(center, camera, measures), "held": self._held(center, camera, measures, so_far)}
         tries = {how: _fit(guess, view, camera, half, BLURS_PX) for how, guess in guesses.items() if guess is not None}
         if max(found.agreement for found in tries.values()) < SURE_AGREEMENT:
-            guesses |= {"rest": _resting(center, camera, measures, ASIDE), "in the air": _in_the_air(center, camera, measures)}
-            longer = {how: _fit(guess, view, camera, half, LONG_BLURS_PX) for how, guess in guesses.items() if guess is not None}
+            guesses |= {
+                "rest": _resting(center, camera, measures, ASIDE),
+                "in the air": _in_the_air(center, camera, measures),
+            }
+            longer = {
+                how: _fit(guess, view, camera, half, LONG_BLURS_PX)
+                for how, guess in guesses.items()
+                if guess is not None
+            }
             if not _shows_depth(longer["in the air"].pose, view, camera, measures):
                 del longer["in the air"]
             tries = {how: min(found, tries.get(how, found), key=_cost) for how, found in longer.items()}
         how, (pose, _, agreement) = min(tries.items(), key=lambda item: item[1].cost)
         if agreement < LEAST_AGREEMENT:
             return Sighting(hidden=(self.object,))
-        numbers = {f"{self.object}.pose.{key}": float(value) for key, value in zip(("x", "y", "z", "angle"), pose, strict=True)}
+        numbers = {
+            f"{self.object}.pose.{key}": float(value) for key, value in zip(("x", "y", "z", "angle"), pose, strict=True)
+        }
         if f"{self.holder}.pose.x" in so_far.numbers:
             # Touch is not to be seen; a hand that holds something touches it as firmly as hands that held it did.
             numbers[f"{self.holder}.attributes.contact"] = float(measures["contact"][0]) if how == "held" else 0.0
@@ -166,7 +180,12 @@ class Box(PaintedPart):
         # A hand that is as closed as hands that hold the box is likely to hold it.
         closed = abs(so_far.numbers.get(f"{self.holder}.attributes.opening", 0.0) - float(measures["held_opening"][0]))
         cost = -HOLDING_BONUS if closed < HOLDING_OPENING else 0.0
-        return Guess(held + float(measures["half"][0]) * np.array(slid), held, np.hypot(measures["offset_error"], HOLDER_ERROR), cost)
+        return Guess(
+            held + float(measures["half"][0]) * np.array(slid),
+            held,
+            np.hypot(measures["offset_error"], HOLDER_ERROR),
+            cost,
+        )
 
     def _known_views(self, pictures: Sequence[Masks], known: Sequence[Numbers]) -> tuple[list[np.ndarray], list[View]]:
         """As many pictures of the box at rest as of the box lifted, where there are such, with its known poses."""
@@ -174,13 +193,17 @@ class Box(PaintedPart):
         poses = np.array([[numbers[f"{self.object}.pose.{key}"] for key in keys] for numbers in known])
         lifted = poses[:, 2] > np.percentile(poses[:, 2], 20) + 0.03
         rng = np.random.default_rng(0)
-        chosen = [i for group in (lifted, ~lifted) for i in rng.permutation(np.flatnonzero(group))[: NUM_SHAPE_PICTURES // 2]]
+        chosen = [
+            i for group in (lifted, ~lifted) for i in rng.permutation(np.flatnonzero(group))[: NUM_SHAPE_PICTURES // 2]
+        ]
         views = [(poses[i], self.view(pictures[int(i)])) for i in chosen]
         kept = [(pose, view) for pose, view in views if view is not None]
         return [pose for pose, _ in kept], [view for _, view in kept]
 
 
-def draw(pose: np.ndarray, where: Float[np.ndarray, "N 2"], camera: Camera, half: float, blur_px: float) -> Float[np.ndarray, " N"]:
+def draw(
+    pose: np.ndarray, where: Float[np.ndarray, "N 2"], camera: Camera, half: float, blur_px: float
+) -> Float[np.ndarray, " N"]:
     """How much a box covers each pixel."""
     hull = _hull(pose, camera, half)
     side = np.roll(hull, -1, axis=0) - hull
@@ -226,7 +249,12 @@ def _fit(guess: Guess, view: View, camera: Camera, half: float, blurs_px: Sequen
     starts, expected, error, cost = guess
     trust = np.append(1.0 / np.asarray(error) ** 2, 0.0) * PIXEL_ERROR**2
     turns = [np.append(start, turn * QUARTER / NUM_TURNS) for start in starts for turn in range(NUM_TURNS)]
-    pose = min(turns, key=lambda turn: float((view.weight * (draw(turn, view.where, camera, half, blurs_px[0]) - view.cover) ** 2).sum()))
+    pose = min(
+        turns,
+        key=lambda turn: float(
+            (view.weight * (draw(turn, view.where, camera, half, blurs_px[0]) - view.cover) ** 2).sum()
+        ),
+    )
     for blur_px in blurs_px:
         drawn = draw(pose, view.where, camera, half, blur_px)
         nudged = [draw(pose + nudge, view.where, camera, half, blur_px) for nudge in np.diag(NUDGES)]
@@ -253,12 +281,17 @@ def _rough_half(views: Sequence[View], poses: Sequence[np.ndarray], camera: Came
     return float(np.median(halves))
 
 
-def _fit_camera(poses: Sequence[np.ndarray], views: Sequence[View], camera: Camera, size_px: int) -> tuple[Camera, float]:
+def _fit_camera(
+    poses: Sequence[np.ndarray], views: Sequence[View], camera: Camera, size_px: int
+) -> tuple[Camera, float]:
     """The camera under which boxes in known poses cover what is seen of them, and half of their edge."""
 
     def misfit(numbers: np.ndarray) -> np.ndarray:
         tried = from_free_numbers(numbers[:7], size_px)
-        drawn = [view.weight * (draw(pose, view.where, tried, *numbers[7:]) - view.cover) for pose, view in zip(poses, views, strict=True)]
+        drawn = [
+            view.weight * (draw(pose, view.where, tried, *numbers[7:]) - view.cover)
+            for pose, view in zip(poses, views, strict=True)
+        ]
         return np.concatenate(drawn)
 
     start = np.array([*free_numbers(camera, size_px), _rough_half(views, poses, camera), 1.0])

@@ -18,7 +18,17 @@ from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.scene.state import StateSpace
-from visualpatchworld.scene.tool.look import Camera, Look, Masks, Measures, Numbers, fit_pinhole, fit_planar, fit_robust, look_at
+from visualpatchworld.scene.tool.look import (
+    Camera,
+    Look,
+    Masks,
+    Measures,
+    Numbers,
+    fit_pinhole,
+    fit_planar,
+    fit_robust,
+    look_at,
+)
 from visualpatchworld.world.trajectory import Trajectory
 
 MOST_BEFORE, MOST_AFTER = 3, 2  # frames on either side of a moment that its velocity is read from
@@ -69,7 +79,9 @@ def fit_motion(episodes: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) ->
 def sources(space: StateSpace) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The places of a state's velocities, and of the poses whose change they are."""
     places = tuple(field.at for field in space if ".velocity." in field.at)
-    return places, tuple(place.replace(".velocity.spin", ".pose.angle").replace(".velocity.", ".pose.") for place in places)
+    return places, tuple(
+        place.replace(".velocity.spin", ".pose.angle").replace(".velocity.", ".pose.") for place in places
+    )
 
 
 def _run(seen: np.ndarray, most: int) -> int:
@@ -107,20 +119,28 @@ class Calibration:
 
     def text(self) -> str:
         """The calibration as JSON."""
-        measures = {name: {key: _packed(value) for key, value in parts.items()} for name, parts in self.measures.items()}
+        measures = {
+            name: {key: _packed(value) for key, value in parts.items()} for name, parts in self.measures.items()
+        }
         weights = {key: _packed(value) for key, value in self.motion.weights.items()}
-        return json.dumps({"camera": _packed(self.camera.matrix), "measures": measures, "motion": weights, "noise": dict(self.noise)})
+        return json.dumps(
+            {"camera": _packed(self.camera.matrix), "measures": measures, "motion": weights, "noise": dict(self.noise)}
+        )
 
 
 def parse_calibration(text: str) -> Calibration:
     """The calibration that a text of `Calibration.text` holds."""
     try:
         data = json.loads(text)
-        measures = {name: {key: _unpacked(value) for key, value in parts.items()} for name, parts in data["measures"].items()}
+        measures = {
+            name: {key: _unpacked(value) for key, value in parts.items()} for name, parts in data["measures"].items()
+        }
         motion = VelocityRules({key: _unpacked(value) for key, value in data["motion"].items()})
         return Calibration(Camera(_unpacked(data["camera"])), measures, motion, data["noise"])
     except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
-        raise VpwError("This is not a calibration that `Calibration.text` wrote; remove it, and it is made anew.") from error
+        raise VpwError(
+            "This is not a calibration that `Calibration.text` wrote; remove it, and it is made anew."
+        ) from error
 
 
 def calibrate(look: Look, space: StateSpace, trajectories: Sequence[Trajectory]) -> Calibration:
@@ -129,11 +149,17 @@ def calibrate(look: Look, space: StateSpace, trajectories: Sequence[Trajectory])
     """
     pictures = [_Segmented(look, _frames(trajectory)) for trajectory in trajectories]
     known: list[Numbers] = [
-        dict(zip(_places(space), map(float, state), strict=True)) for trajectory in trajectories for state in trajectory.observations
+        dict(zip(_places(space), map(float, state), strict=True))
+        for trajectory in trajectories
+        for state in trajectory.observations
     ]
-    camera, measures = _measure(look, _Segmented(look, [frame for trajectory in trajectories for frame in _frames(trajectory)]), known)
+    camera, measures = _measure(
+        look, _Segmented(look, [frame for trajectory in trajectories for frame in _frames(trajectory)]), known
+    )
     seen = [np.array([_numbers(look, camera, measures, masks, space) for masks in episode]) for episode in pictures]
-    return Calibration(camera, measures, _motion(look, space, trajectories, seen), _noise(look, space, trajectories, seen))
+    return Calibration(
+        camera, measures, _motion(look, space, trajectories, seen), _noise(look, space, trajectories, seen)
+    )
 
 
 def _frames(trajectory: Trajectory) -> list[np.ndarray]:
@@ -161,18 +187,24 @@ def _measure(look: Look, pictures: Sequence[Masks], known: list[Numbers]) -> tup
     points = np.array([[numbers.get(f"{anchor.name}.pose.{axis}", 0.0) for axis in axes] for numbers in known])
     where = [anchor.locate(masks) for masks in pictures]
     if look.projection == "perspective":
-        camera = anchor.refine(pictures, known, _fitted(partial(fit_pinhole, size_px=_size(pictures)), points, where), _size(pictures))
+        camera = anchor.refine(
+            pictures, known, _fitted(partial(fit_pinhole, size_px=_size(pictures)), points, where), _size(pictures)
+        )
         return camera, {part.name: part.measure(pictures, known, camera) for part in look.parts}
     camera, measures = _fitted(partial(fit_robust, fit_planar), points, where), {}
     for _ in range(ROUNDS):
         measures = {part.name: part.measure(pictures, known, camera) for part in look.parts}
         # The measured parts see better than the first glance.
-        where = [_pixel(anchor.name, look_at(look, masks, camera, measures).numbers, axes, camera) for masks in pictures]
+        where = [
+            _pixel(anchor.name, look_at(look, masks, camera, measures).numbers, axes, camera) for masks in pictures
+        ]
         camera = _fitted(partial(fit_robust, fit_planar), points, where)
     return camera, {part.name: part.measure(pictures, known, camera) for part in look.parts}
 
 
-def _fitted(fit: Callable[[np.ndarray, np.ndarray], Camera], points: np.ndarray, where: Sequence[np.ndarray | None]) -> Camera:
+def _fitted(
+    fit: Callable[[np.ndarray, np.ndarray], Camera], points: np.ndarray, where: Sequence[np.ndarray | None]
+) -> Camera:
     shown = [i for i, pixel in enumerate(where) if pixel is not None]
     return fit(points[shown], np.array([where[i] for i in shown]))
 
@@ -191,7 +223,9 @@ def _places(space: StateSpace) -> list[str]:
     return [field.at for field in space]
 
 
-def _numbers(look: Look, camera: Camera, measures: Mapping[str, Measures], masks: Masks, space: StateSpace) -> list[float]:
+def _numbers(
+    look: Look, camera: Camera, measures: Mapping[str, Measures], masks: Masks, space: StateSpace
+) -> list[float]:
     numbers = look_at(look, masks, camera, measures).numbers
     return [numbers.get(place, np.nan) for place in _places(space)]
 
@@ -204,16 +238,23 @@ def _motion(look: Look, space: StateSpace, trajectories: Sequence[Trajectory], s
     velocities, poses = sources(space)
     if not velocities:
         return VelocityRules({})
-    columns, targets = [_places(space).index(place) for place in poses], [_places(space).index(place) for place in velocities]
+    columns, targets = (
+        [_places(space).index(place) for place in poses],
+        [_places(space).index(place) for place in velocities],
+    )
     periods = _periods(look)
     episodes = []
     for trajectory, numbers in zip(trajectories, seen, strict=True):
-        tracks = np.stack([unwrap(numbers[:, i], periods.get(place)) for i, place in zip(columns, poses, strict=True)], axis=1)
+        tracks = np.stack(
+            [unwrap(numbers[:, i], periods.get(place)) for i, place in zip(columns, poses, strict=True)], axis=1
+        )
         episodes.append((tracks, trajectory.actions, trajectory.observations[:, targets]))
     return fit_motion(episodes)
 
 
-def _noise(look: Look, space: StateSpace, trajectories: Sequence[Trajectory], seen: list[np.ndarray]) -> dict[str, float]:
+def _noise(
+    look: Look, space: StateSpace, trajectories: Sequence[Trajectory], seen: list[np.ndarray]
+) -> dict[str, float]:
     error = np.concatenate(seen) - np.concatenate([trajectory.observations for trajectory in trajectories])
     periods = _periods(look)
     noise = {}
@@ -238,7 +279,9 @@ def unwrap(values: Float[np.ndarray, " T"], period: float | None) -> Float[np.nd
 def _packed(array: np.ndarray) -> Any:
     array = np.asarray(array, dtype=np.float64)
     if array.size <= LARGE:
-        return [float(f"{value:.{DIGITS}g}") for value in array.ravel()] if array.ndim == 1 else _rounded(array.tolist())
+        return (
+            [float(f"{value:.{DIGITS}g}") for value in array.ravel()] if array.ndim == 1 else _rounded(array.tolist())
+        )
     packed = base64.b64encode(zlib.compress(array.astype(np.float32).tobytes(), 9)).decode()
     return {"shape": list(array.shape), "float32": packed}
 

@@ -13,7 +13,17 @@ from scipy.optimize import least_squares
 
 from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
-from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, Part, Sighting, centroid, patch_center, patches
+from visualpatchworld.scene.tool.look import (
+    Camera,
+    Masks,
+    Measures,
+    Numbers,
+    Part,
+    Sighting,
+    centroid,
+    patch_center,
+    patches,
+)
 
 # At first edges are soft, in radii of the first link, so that they feel a link further away.
 ROUGH_BLURS, FINE_STEPS = (1.0, 0.5, 0.25), 8
@@ -58,7 +68,11 @@ class Chain(Part):
         joints = np.array([[numbers[f"{link}.pose.angle"] for link in self.links] for numbers in known])
         tips = [self.locate(masks) for masks in pictures]
         given = np.array([[numbers[f"{self.tip}.pose.{axis}"] for axis in "xy"] for numbers in known])
-        seen = [i for i, tip in enumerate(tips) if tip is not None and np.linalg.norm(camera.project(given[i]) - tip) < MARGIN_PX]
+        seen = [
+            i
+            for i, tip in enumerate(tips)
+            if tip is not None and np.linalg.norm(camera.project(given[i]) - tip) < MARGIN_PX
+        ]
         base, lengths = _fit_lengths(joints[seen], camera.ground(np.array([tips[i] for i in seen])))
         size = lengths.sum()
         sample = seen[:: max(len(seen) // NUM_SHAPE_PICTURES, 1)]
@@ -79,7 +93,11 @@ class Chain(Part):
         upper, lower, tip = (float(radius) for radius in widths[:3])
         return (
             SceneObject(
-                name=self.base, kind="base", fixed=True, pose=Pose(x=float(base[0]), y=float(base[1])), geometry=Geometry(radius=upper)
+                name=self.base,
+                kind="base",
+                fixed=True,
+                pose=Pose(x=float(base[0]), y=float(base[1])),
+                geometry=Geometry(radius=upper),
             ),
             SceneObject(name=self.links[0], kind="link", geometry=Geometry(length=float(lengths[0]), radius=upper)),
             SceneObject(name=self.links[1], kind="link", geometry=Geometry(length=float(lengths[1]), radius=lower)),
@@ -105,7 +123,11 @@ class Chain(Part):
         _, elbow, end, _ = _points(joints, arm)
         numbers = dict(zip((f"{link}.pose.angle" for link in self.links), map(float, joints), strict=True))
         numbers |= {f"{self.tip}.pose.x": float(end[0]), f"{self.tip}.pose.y": float(end[1])}
-        lines = {self.links[0]: np.stack([arm.base, elbow]), self.links[1]: np.stack([elbow, end]), self.tip: _circle(end, arm.widths[2])}
+        lines = {
+            self.links[0]: np.stack([arm.base, elbow]),
+            self.links[1]: np.stack([elbow, end]),
+            self.tip: _circle(end, arm.widths[2]),
+        }
         return Sighting(numbers, outlines={name: (camera.project(line),) for name, line in lines.items()})
 
     def _pixels(self, masks: Masks, camera: Camera) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -131,7 +153,11 @@ def draw(joints: np.ndarray, where: Float[np.ndarray, "N 2"], arm: Arm) -> tuple
         cover = np.where(wins, here, cover)
         for joint, pivot in enumerate(pivots):
             # The nearest point of the piece swings about the pivot, and the distance shrinks as it comes closer.
-            swing = 0.0 if pivot is None else (x * -(near_y - pivot[1]) + y * (near_x - pivot[0])) / np.maximum(far, 1e-9) / blur
+            swing = (
+                0.0
+                if pivot is None
+                else (x * -(near_y - pivot[1]) + y * (near_x - pivot[0])) / np.maximum(far, 1e-9) / blur
+            )
             slopes[joint] = np.where(edge, swing, np.where(wins, 0.0, slopes[joint]))
     return cover, slopes
 
@@ -159,7 +185,9 @@ def _turn(
         if np.abs(move).max() < 1e-5:
             break
     drawn, _ = draw(joints, where, arm)
-    return joints, float((weight * np.minimum(drawn, cover)).sum() / max((weight * np.maximum(drawn, cover)).sum(), 1e-6))
+    return joints, float(
+        (weight * np.minimum(drawn, cover)).sum() / max((weight * np.maximum(drawn, cover)).sum(), 1e-6)
+    )
 
 
 def _bends(tip: np.ndarray, arm: Arm) -> list[np.ndarray]:
@@ -188,7 +216,10 @@ def _fit_lengths(joints: Float[np.ndarray, "N 2"], tips: Float[np.ndarray, "N 2"
     upper, whole = joints[:, 0], joints.sum(axis=1)
     one, none = np.ones(len(joints)), np.zeros(len(joints))
     equations = np.concatenate(
-        [np.column_stack([one, none, np.cos(upper), np.cos(whole)]), np.column_stack([none, one, np.sin(upper), np.sin(whole)])]
+        [
+            np.column_stack([one, none, np.cos(upper), np.cos(whole)]),
+            np.column_stack([none, one, np.sin(upper), np.sin(whole)]),
+        ]
     )
     solution = np.linalg.lstsq(equations, tips.T.reshape(-1), rcond=None)[0]
     return solution[:2], solution[2:]

@@ -33,7 +33,9 @@ RIDGE = 1e-2
 CODE_DIGITS = 3
 
 
-def memorize(patches: Float[np.ndarray, "N D"], extras: Float[np.ndarray, "N E"], targets: Float[np.ndarray, "N Y"]) -> Measures:
+def memorize(
+    patches: Float[np.ndarray, "N D"], extras: Float[np.ndarray, "N E"], targets: Float[np.ndarray, "N Y"]
+) -> Measures:
     """What is kept of patches, a few numbers beside each, and the targets that go with them."""
     mean = patches.mean(axis=0)
     directions = np.linalg.svd(patches - mean, full_matrices=False)[2][:NUM_DIRECTIONS]
@@ -42,10 +44,19 @@ def memorize(patches: Float[np.ndarray, "N D"], extras: Float[np.ndarray, "N E"]
     codes = np.round(np.column_stack([codes / spread, extras]), CODE_DIGITS)
     middle, scale = targets.mean(axis=0), targets.std(axis=0) + 1e-9
     weights = np.linalg.solve(_kernel(codes, codes) + RIDGE * np.eye(len(codes)), (targets - middle) / scale)
-    return {"mean": mean, "directions": directions / spread, "codes": codes, "weights": weights, "middle": middle, "scale": scale}
+    return {
+        "mean": mean,
+        "directions": directions / spread,
+        "codes": codes,
+        "weights": weights,
+        "middle": middle,
+        "scale": scale,
+    }
 
 
-def recall(memory: Measures, patch: Float[np.ndarray, " D"], extras: Float[np.ndarray, " E"]) -> Float[np.ndarray, " Y"]:
+def recall(
+    memory: Measures, patch: Float[np.ndarray, " D"], extras: Float[np.ndarray, " E"]
+) -> Float[np.ndarray, " Y"]:
     """The targets of a patch, as those of similar ones suggest."""
     code = np.concatenate([memory["directions"] @ (patch - memory["mean"]), extras])
     return (_kernel(code[None], memory["codes"]) @ memory["weights"])[0] * memory["scale"] + memory["middle"]
@@ -72,7 +83,9 @@ OTHER_DISTANCES = (-0.1, 0.1)  # how far away it is can not be guessed from a pa
 OTHER_TURNS = tuple(np.array([0.0, 0.0, 0.0, turn, 0.0]) for turn in (0.5, -0.5))
 LEAST_SHOWN = 0.4  # share of it within the picture
 BEYOND = 0.02  # how far a hand may be from where hands were when they were measured
-ASTRAY = 0.04  # and how much further a fit is believed: a hand at the end of its room is there, one that is cut off may be read anywhere
+# And how much further a fit is believed: a hand at the end of its room is there, one that is cut off may be read
+# anywhere.
+ASTRAY = 0.04
 ALIKE = 0.04  # distance up to which a guess and a fit speak of the same hand
 
 
@@ -110,7 +123,9 @@ class Hand(PaintedPart):
                 kept.append(i)
         poses = poses[kept]
         some = slice(None, None, max(len(kept) // 250, 1))
-        start = carve(poses[some], [mask / 255 for mask in masks[some]], [veil / 255 for veil in hidden[some]], self.reach, camera)
+        start = carve(
+            poses[some], [mask / 255 for mask in masks[some]], [veil / 255 for veil in hidden[some]], self.reach, camera
+        )
         balls = fit_balls(poses, views, start, camera)
         bounds = {"low": poses[:, :3].min(axis=0) - BEYOND, "high": poses[:, :3].max(axis=0) + BEYOND}
         return {
@@ -129,8 +144,12 @@ class Hand(PaintedPart):
         offsets = points[:, :2] / points[:, 2:] - centers
         # A half-turn changes nothing that is seen, so the doubled angle is remembered.
         double = np.column_stack([np.cos(2 * poses[:, 3]), np.sin(2 * poses[:, 3])])
-        patches = np.array([_patch(mask / np.float32(255), center) for mask, center in zip(masks, centers, strict=True)])
-        return memorize(patches, centers / PLACE_PX, np.column_stack([offsets, np.log(points[:, 2]), double, poses[:, 4]]))
+        patches = np.array(
+            [_patch(mask / np.float32(255), center) for mask, center in zip(masks, centers, strict=True)]
+        )
+        return memorize(
+            patches, centers / PLACE_PX, np.column_stack([offsets, np.log(points[:, 2]), double, poses[:, 4]])
+        )
 
     def objects(self, measures: Measures) -> tuple[SceneObject, ...]:
         return (SceneObject(name=self.object, kind=self.kind),)
@@ -196,7 +215,9 @@ def _patch(mask: np.ndarray, center: Float[np.ndarray, " 2"]) -> Float[np.ndarra
     corner = (PATCH_PX - scale) / 2
     warp = np.array([[scale, 0, center[0] - corner], [0, scale, center[1] - corner]])
     coarse = cv2.blur(mask.astype(np.float32), (round(scale), round(scale)))
-    return cv2.warpAffine(coarse, warp, (PATCH_CELLS, PATCH_CELLS), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP).ravel()
+    return cv2.warpAffine(
+        coarse, warp, (PATCH_CELLS, PATCH_CELLS), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    ).ravel()
 
 
 def _is_cut(mask: np.ndarray) -> bool:
@@ -220,7 +241,9 @@ def _guess(mask: np.ndarray, measures: Measures, camera: Camera) -> np.ndarray:
     return np.array([*point, math.atan2(double_sin, double_cos) / 2, np.clip(opening, 0.0, 1.0)])
 
 
-def _fit(pose: np.ndarray, view: View, balls: Balls, camera: Camera, blurs_px: Sequence[float]) -> tuple[np.ndarray, float]:
+def _fit(
+    pose: np.ndarray, view: View, balls: Balls, camera: Camera, blurs_px: Sequence[float]
+) -> tuple[np.ndarray, float]:
     """Levenberg-Marquardt on the difference of drawn and seen hand, with edges that get sharper:
     the pose, and how well they agree.
     """

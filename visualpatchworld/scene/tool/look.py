@@ -66,7 +66,8 @@ def _table(palette: Palette) -> Float[np.ndarray, "colors paints"]:
     axis = (np.arange(0, 256, step) + step / 2 - 0.5).astype(np.float32)
     colors = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
     nearest = [
-        np.min([((colors - np.array(shade, np.float32)) ** 2).sum(-1) for shade in paint.shades], axis=0) for paint in palette.paints
+        np.min([((colors - np.array(shade, np.float32)) ** 2).sum(-1) for shade in paint.shades], axis=0)
+        for paint in palette.paints
     ]
     squared = np.stack(nearest, axis=-1) / (2 * palette.softness**2)
     weights = np.exp(squared.min(axis=-1, keepdims=True) - squared)
@@ -89,7 +90,9 @@ class Sighting:
 
     def and_also(self, other: Sighting) -> Sighting:
         """Both sightings in one."""
-        return Sighting({**self.numbers, **other.numbers}, (*self.hidden, *other.hidden), {**self.outlines, **other.outlines})
+        return Sighting(
+            {**self.numbers, **other.numbers}, (*self.hidden, *other.hidden), {**self.outlines, **other.outlines}
+        )
 
 
 class Part(ABC):
@@ -294,7 +297,9 @@ def fit_pinhole(points: Float[np.ndarray, "N 3"], pixels: Float[np.ndarray, "N 2
     from scipy.optimize import least_squares  # here, because every domain has a look and SciPy is slow to load
 
     start = free_numbers(fit_perspective(points, pixels), size_px)
-    found = least_squares(lambda x: (from_free_numbers(x, size_px).project(points) - pixels).ravel(), start, loss="soft_l1", f_scale=0.3)
+    found = least_squares(
+        lambda x: (from_free_numbers(x, size_px).project(points) - pixels).ravel(), start, loss="soft_l1", f_scale=0.3
+    )
     return from_free_numbers(found.x, size_px)
 
 

@@ -14,7 +14,17 @@ from jaxtyping import Float
 
 from visualpatchworld.extras import cv2
 from visualpatchworld.scene.schema import Geometry, Pose, SceneObject
-from visualpatchworld.scene.tool.look import Camera, Masks, Measures, Numbers, PaintedPart, Part, Sighting, largest_patch, rotation
+from visualpatchworld.scene.tool.look import (
+    Camera,
+    Masks,
+    Measures,
+    Numbers,
+    PaintedPart,
+    Part,
+    Sighting,
+    largest_patch,
+    rotation,
+)
 from visualpatchworld.scene.tool.template import Template, convex_parts, corners, inset, place, width_of
 
 CELLS_PER_PX = 2
@@ -101,7 +111,9 @@ class Shape(PaintedPart):
         if patch is None:
             return 0.0
         rows, columns = np.nonzero(patch)
-        return float(np.linalg.norm(camera.ground(np.column_stack([columns, rows]).astype(float)) - pose[:2], axis=1).max())
+        return float(
+            np.linalg.norm(camera.ground(np.column_stack([columns, rows]).astype(float)) - pose[:2], axis=1).max()
+        )
 
 
 @functools.lru_cache(maxsize=32)
@@ -138,7 +150,11 @@ class Walls(Part):
             return {"x": np.zeros((0, 2)), "y": np.zeros((0, 2)), "door": np.zeros((0, 2))}
         inner = upright[1:-1]
         gaps = _gaps(still[:, round(float(inner[0].mean()))], level) if self.wall and len(inner) else np.zeros((0, 2))
-        return {"x": _to_world(upright, camera, 0), "y": _to_world(level, camera, 1), "door": _to_world(gaps, camera, 1)}
+        return {
+            "x": _to_world(upright, camera, 0),
+            "y": _to_world(level, camera, 1),
+            "door": _to_world(gaps, camera, 1),
+        }
 
     def objects(self, measures: Measures) -> tuple[SceneObject, ...]:
         across, down = measures["x"], measures["y"]
@@ -200,7 +216,11 @@ def _gaps(along: Float[np.ndarray, " N"], level: np.ndarray) -> Float[np.ndarray
     free = along < 0.5
     free[: round(float(level[0, 1])) + 1] = free[round(float(level[-1, 0])) :] = False
     edges = np.flatnonzero(np.diff(np.concatenate([[0], free.astype(int), [0]])))
-    found = [(start - 0.5, end - 0.5) for start, end in zip(edges[::2], edges[1::2], strict=True) if end - start >= SMALLEST_DOOR_PX]
+    found = [
+        (start - 0.5, end - 0.5)
+        for start, end in zip(edges[::2], edges[1::2], strict=True)
+        if end - start >= SMALLEST_DOOR_PX
+    ]
     return np.array(found).reshape(-1, 2)
 
 
@@ -214,4 +234,10 @@ def _to_world(spans: Float[np.ndarray, "N 2"], camera: Camera, axis: int) -> Flo
 def _box(name: str, kind: str, across: Sequence[float], down: Sequence[float]) -> SceneObject:
     (left, right), (top, bottom) = map(float, across), map(float, down)
     pose = Pose(x=(left + right) / 2, y=(top + bottom) / 2)
-    return SceneObject(name=name, kind=kind, fixed=True, pose=pose, geometry=Geometry(half_sizes=((right - left) / 2, (bottom - top) / 2)))
+    return SceneObject(
+        name=name,
+        kind=kind,
+        fixed=True,
+        pose=pose,
+        geometry=Geometry(half_sizes=((right - left) / 2, (bottom - top) / 2)),
+    )

@@ -71,13 +71,17 @@ class Template:
         return _spread(self.cover, self.grid - self.centroid)
 
 
-def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Template, turns: bool, patch: np.ndarray) -> Placement:
+def place(
+    mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Template, turns: bool, patch: np.ndarray
+) -> Placement:
     """The pose whose template agrees best with a patch of a mask; pixels that something hides have no say."""
     rows, columns = (np.flatnonzero(patch.any(axis=axis)) for axis in (1, 0))
     cut = turns and bool(_touched(rows, columns, mask).any())
     # Of a shape that the edge cuts off, the longest side may be out of the picture,
     # and must not be thought to lie beside the patch.
-    margin = round(len(template.cover) / 2 * template.cell * camera.pixels_per_unit(template.centroid)) if cut else MARGIN_PX
+    margin = (
+        round(len(template.cover) / 2 * template.cell * camera.pixels_per_unit(template.centroid)) if cut else MARGIN_PX
+    )
     top, left = max(rows[0] - margin, 0), max(columns[0] - margin, 0)
     window = slice(top, rows[-1] + margin + 1), slice(left, columns[-1] + margin + 1)
     observed, weight = mask[window], 1.0 - hidden[window]
@@ -96,11 +100,20 @@ def place(mask: np.ndarray, hidden: np.ndarray, camera: Camera, template: Templa
     starts = _cut_starts(rows, columns, mask, camera, template, center)
     tries = [_refine(start, points, observed, weight, template, turns, ROUGH_STEPS) for start in starts]
     likely = sorted(tries, key=lambda found: -found.agreement)[:NUM_REFINED]
-    return max([placed, *(_refine(found.pose, points, observed, weight, template, turns, FINE_STEPS) for found in likely)], key=_agreement)
+    return max(
+        [placed, *(_refine(found.pose, points, observed, weight, template, turns, FINE_STEPS) for found in likely)],
+        key=_agreement,
+    )
 
 
 def _refine(
-    pose: np.ndarray, points: np.ndarray, observed: np.ndarray, weight: np.ndarray, template: Template, turns: bool, steps: int
+    pose: np.ndarray,
+    points: np.ndarray,
+    observed: np.ndarray,
+    weight: np.ndarray,
+    template: Template,
+    turns: bool,
+    steps: int,
 ) -> Placement:
     """Gauss-Newton on the difference of template and mask."""
     for _ in range(steps):
@@ -131,7 +144,9 @@ def _agreement(placed: Placement) -> float:
 
 def _touched(rows: np.ndarray, columns: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Whether a patch reaches the picture's edges: left and right, top and bottom."""
-    return np.array([[columns[0] == 0, columns[-1] == mask.shape[1] - 1], [rows[0] == 0, rows[-1] == mask.shape[0] - 1]])
+    return np.array(
+        [[columns[0] == 0, columns[-1] == mask.shape[1] - 1], [rows[0] == 0, rows[-1] == mask.shape[0] - 1]]
+    )
 
 
 def _cut_starts(
@@ -157,7 +172,9 @@ def _likely_angles(observed: np.ndarray, offsets: np.ndarray, template: Template
     """The two best turns that bring the template's spread over directions onto the mask's;
     moments alone leave a half-turn open.
     """
-    match = np.fft.irfft(np.fft.rfft(_spread(observed, offsets)) * np.conj(np.fft.rfft(template.spread)), NUM_DIRECTIONS)
+    match = np.fft.irfft(
+        np.fft.rfft(_spread(observed, offsets)) * np.conj(np.fft.rfft(template.spread)), NUM_DIRECTIONS
+    )
     best = int(match.argmax())
     apart = np.abs((np.arange(NUM_DIRECTIONS) - best + NUM_DIRECTIONS / 2) % NUM_DIRECTIONS - NUM_DIRECTIONS / 2)
     second = int(np.where(apart > NUM_DIRECTIONS / 12, match, -np.inf).argmax())
@@ -181,7 +198,9 @@ STRAIGHT_CELLS = 3.0  # an outline within this distance of a straight side is st
 def corners(template: Template, level: float) -> Polygon:
     """The corners of the region covered more than `level`, counter-clockwise in a frame whose y points up."""
     size = len(template.cover)
-    fine = cv2.resize(template.cover.astype(np.float32), (size * UPSCALE, size * UPSCALE), interpolation=cv2.INTER_CUBIC)
+    fine = cv2.resize(
+        template.cover.astype(np.float32), (size * UPSCALE, size * UPSCALE), interpolation=cv2.INTER_CUBIC
+    )
     contours, _ = cv2.findContours((fine > level).astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     contour = max(contours, key=cv2.contourArea)[:, 0, :].astype(np.float64)
     rough = cv2.approxPolyDP(contour.astype(np.float32), STRAIGHT_CELLS * UPSCALE, True)[:, 0, :]
@@ -244,12 +263,17 @@ def convex_parts(polygon: Polygon) -> tuple[Polygon, ...]:
     if len(inward) == 0:
         return (polygon,)
     cuts = [
-        cut for corner in inward.tolist() for cut in (_cut(polygon, corner, behind[corner]), _cut(polygon, corner, -ahead[corner])) if cut
+        cut
+        for corner in inward.tolist()
+        for cut in (_cut(polygon, corner, behind[corner]), _cut(polygon, corner, -ahead[corner]))
+        if cut
     ]
     # A short cut, and best one that ends near another inward corner, which settles both at once.
     size = np.ptp(polygon, axis=0).max()
     settles = [np.linalg.norm(polygon[inward] - cut[2], axis=1).min() < 0.05 * size for cut in cuts]
-    corner, side, point, _ = min(zip(cuts, settles, strict=True), key=lambda pair: pair[0][3] * (0.5 if pair[1] else 1.0))[0]
+    corner, side, point, _ = min(
+        zip(cuts, settles, strict=True), key=lambda pair: pair[0][3] * (0.5 if pair[1] else 1.0)
+    )[0]
     walk = [polygon[(corner + step) % count] for step in range((side - corner) % count + 1)]
     rest = [polygon[(side + 1 + step) % count] for step in range((corner - side - 1) % count + 1)]
     return convex_parts(_simplified([*walk, point])) + convex_parts(_simplified([point, *rest]))
