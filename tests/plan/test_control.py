@@ -8,7 +8,7 @@ from toy_program import RIGHT
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.plan.cem import CEM
-from visualpatchworld.plan.control import Oracle, Task, control, follow
+from visualpatchworld.plan.control import Oracle, Pixels, Task, control, follow
 from visualpatchworld.plan.planner import Plan, Planner, Shooting
 from visualpatchworld.plan.scorer import InducedScorer
 
@@ -119,3 +119,36 @@ def test_a_goal_that_moves_is_told_as_it_will_be_and_met_where_it_is(toy: Domain
     np.testing.assert_array_equal(asked[1], way[4:])
     world.reset(options={"engine_state": np.zeros(2)})
     assert len(follow(world, way, toy.metrics["at_goal"], np.zeros((20, 1))).actions) == len(made.actions)
+
+
+class Glimpses:
+    """An extractor that keeps what it was told, and reads nothing but noughts."""
+
+    def __init__(self):
+        self.told = []
+
+    def observe(self, frames, actions=None, *, near=None, expected=None) -> np.ndarray:
+        self.told.append((near, expected))
+        return np.zeros(2)
+
+
+def test_whoever_sees_pictures_expects_what_the_model_predicts_since_the_last_look(toy: Domain):
+    world, stage, extractor = toy.make(), toy.make(), Glimpses()
+    for drawn in (world, stage):
+        drawn.render = lambda: np.zeros((2, 2, 3), np.uint8)
+        drawn.reset(options={"engine_state": np.zeros(2)})
+    scorer = InducedScorer(RIGHT, toy.cost)
+    made = control(
+        world,
+        task_to(3.9),
+        toy.metrics["at_goal"],
+        6,
+        Pixels(extractor, stage, scorer.rollouts),  # pyright: ignore[reportArgumentType]
+        PUSHES,
+        Scripted([1.0, 0.5, -1.0, 0.5]),
+        seed=0,
+    )
+    _, (goal_near, _), (_, first), (_, second) = extractor.told
+    np.testing.assert_array_equal(goal_near, np.zeros(2))  # full turns of the goal lead the short way from the start
+    assert first is None
+    np.testing.assert_allclose(second, made.states[3], atol=1e-5)  # the toy's program is right, and it began at nought

@@ -75,6 +75,9 @@ def test_an_empty_picture_hides_what_moves(domain: Domain):
     # Where it was last seen, for those who must act all the same.
     last = tool.observe([*frames[:2], empty], near=episode.observations[1])
     assert main_metric(domain, last, episode.observations[1])
+    # Where a model expects it, with the speed that it expects.
+    later = tool.observe([*frames[:2], empty], near=episode.observations[1], expected=episode.observations[-1])
+    np.testing.assert_allclose(later, tool.space.wrap(episode.observations[-1]), atol=1e-9)
 
 
 def test_an_episode_is_read_across_a_hidden_moment(domain: Domain):

@@ -19,7 +19,7 @@ from visualpatchworld.paper.cell import NO_PROGRAM, Cell, Observe, Outcome, Scor
 from visualpatchworld.paper.task import EpisodeStep, Goals, Summary, draw_far_tasks, draw_tasks, hash_tasks, summarize
 from visualpatchworld.plan.control import Attempt, Observer, Oracle, Pixels, Task, control, follow
 from visualpatchworld.plan.planner import Planner, Scorer
-from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, SparingScorer
+from visualpatchworld.plan.scorer import EngineScorer, HybridScorer, InducedScorer, RolloutScorer, SparingScorer
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.calibrate import extractor
 from visualpatchworld.simulator import Constants, Simulator
@@ -95,7 +95,8 @@ class Condition:
     def observer(self) -> Observer:
         if self.observe == "oracle":
             return Oracle()
-        return Pixels(extractor(self.domain, self.constants), self.domain.simulator(self.constants))
+        rollouts = self.model.rollouts if isinstance(self.model, InducedScorer | RolloutScorer) else None
+        return Pixels(extractor(self.domain, self.constants), self.domain.simulator(self.constants), rollouts)
 
     def scorer(self) -> Scorer:
         """An induced scorer holds no simulator; the others get an engine of their own, apart from the true world."""

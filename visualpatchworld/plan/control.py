@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
@@ -42,6 +43,9 @@ class Task:
 def goal_at(goal: Float[np.ndarray, "*T S"], step: int) -> Float[np.ndarray, " S"]:
     """The goal after so many steps; one that moves rests where its way ends."""
     return goal if goal.ndim == 1 else goal[min(step, len(goal) - 1)]
+
+
+Rollouts = Callable[[Float[np.ndarray, " S"], Float[np.ndarray, "K H A"]], Any]  # the states after each action
 
 
 class Observer(ABC):
@@ -81,12 +85,12 @@ class Pixels(Observer):
     and the steps before the start. It also turns a state that was read into an engine state, for scorers that have an
     engine.
 
-    What one of the two pictures hides is taken to be as the other shows it, and what is hidden later as it was read
-    last.
+    What one of the two pictures hides is taken to be as the other shows it. What is hidden later is where a model's
+    rollout of the actions since then brings it from the state that was read last; without a model, as it was read last.
     """
 
-    def __init__(self, extractor: ToolExtractor, stage: Simulator):
-        self._extractor, self._stage = extractor, stage
+    def __init__(self, extractor: ToolExtractor, stage: Simulator, rollouts: Rollouts | None = None):
+        self._extractor, self._stage, self._rollouts = extractor, stage, rollouts
 
     def begin(self, task: Task) -> None:
         if task.goal.ndim > 1:
@@ -96,14 +100,17 @@ class Pixels(Observer):
         self._frames = deque((self._drawn(state) for state, _ in earlier), maxlen=NUM_FRAMES)
         self._actions = deque((action for _, action in earlier), maxlen=NUM_FRAMES - 1)
         self._frames.append(self._drawn(task.start_engine_state))
-        self._last = None
+        self._last, self._since = None, []
         try:
-            self._goal = self._extractor.observe([goal])
+            start = self._extractor.observe(self._frames)
         except BadGraph:
-            self._goal = self._extractor.observe([goal], near=self._extractor.observe(self._frames))
+            start = None
+        # A picture shows no full turns: those are meant that lead from the start the short way.
+        self._goal = self._extractor.observe([goal], near=start)
         self._counts = ~np.isnan(task.goal)
 
     def watch(self, world: Simulator, action: Float[np.ndarray, " A"], steps_to_plan: int) -> None:
+        self._since.append(action)
         if steps_to_plan >= NUM_FRAMES:  # nobody will look at this one
             return
         self._actions.append(action)
@@ -112,10 +119,14 @@ class Pixels(Observer):
     def situation(self, world: Simulator) -> Situation:
         frames = list(self._frames)
         actions = np.array(list(self._actions)[-(len(frames) - 1) :]) if len(frames) > 1 else None
+        expected = None
+        if self._rollouts is not None and self._last is not None and self._since:
+            expected = np.asarray(self._rollouts(self._last, np.array([self._since])), np.float64)[0, -1]
         try:
-            self._last = self._extractor.observe(frames, actions, near=self._last)
+            self._last = self._extractor.observe(frames, actions, near=self._last, expected=expected)
         except BadGraph:
             self._last = self._extractor.observe(frames, actions, near=self._goal)
+        self._since = []
         self._stage.set_state(self._last)
         return Situation(self._last, np.where(self._counts, self._goal, np.nan), self._stage.get_engine_state())
 

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 
 from visualpatchworld.plan.planner import Scorer, Scores, Situation
 from visualpatchworld.program.program import Program
-from visualpatchworld.program.rollout import batch_costs
+from visualpatchworld.program.rollout import BatchRollout, batch_costs, compile_rollouts
 
 if TYPE_CHECKING:  # a program plans where no engine is installed, too
     from visualpatchworld.simulator import Simulator
@@ -48,6 +48,11 @@ class InducedScorer(Scorer):
     ) -> Float[Array, "K G"]:
         """Costs of candidates for each of several goals, of the same futures."""
         return self._batch_for(actions, state, goals, steps_left)
+
+    @cached_property
+    def rollouts(self) -> BatchRollout:
+        """The program's own, compiled."""
+        return compile_rollouts(self.program)
 
     @cached_property
     def _batch_for(self) -> Any:

@@ -144,10 +144,12 @@ class ToolExtractor(Extractor):
         actions: Float[np.ndarray, "T-1 A"] | None = None,
         *,
         near: Float[np.ndarray, " S"] | None = None,
+        expected: Float[np.ndarray, " S"] | None = None,
     ) -> Float[np.ndarray, " S"]:
-        """The state at the last frame; what is hidden is taken to be where these frames last showed it,
-        else where `near` has it.
+        """The state at the last frame; what is hidden is taken to be and to move as somebody expects it there,
+        else to be where these frames last showed it, else where `near` has it.
         """
+        near = expected if near is None else near
         sightings = [self.see(frame) for frame in frames]
         graph = self.graph(sightings, actions, near=near)
         before = {} if near is None else dict(zip(self._places, map(float, near), strict=True))
@@ -157,6 +159,9 @@ class ToolExtractor(Extractor):
         earlier = {place: before[place] for place in hidden}
         earlier |= {place: value for sighting in sightings for place, value in sighting.numbers.items()}
         missing = {place: value for place, value in earlier.items() if place not in sightings[-1].numbers}
+        if expected is not None:
+            told = zip(self._places, map(float, expected), strict=True)
+            missing |= {place: value for place, value in told if place.split(".")[0] in sightings[-1].hidden}
         return self.state(
             graph.model_copy(update={"objects": place_numbers(graph.objects, self._turned(missing, near))})
         )
