@@ -106,7 +106,7 @@ def edit(
 ) -> None:
     """Change constants of a program, so that it describes a world that has changed; nothing is measured or fitted anew.
 
-    Example: vpw edit world_model.py SPEED=2.5 --out slower.py
+    Example: vpw edit world_model.py AGENT_SPEED=2.5 --out slower.py
 
     Example: vpw edit world_model.py "HOUSE=(100.0, 112.0)" RADIUS=9 --out moved.py
     """
