@@ -27,9 +27,9 @@ ANGLE_BIAS = 4.734564395e-07  # +- 1e-08  constant force at the joint
 ANGLE_2_SPEED_TOP = 10.0  # angle_2_speed is clipped there, both ways
 ANGLE_SPEED_TOP = 10.0  # angle_speed is clipped there, both ways
 X0_SPEED_TOP = 10.0  # x0_speed is clipped there, both ways
-X0_LOW_END = -0.990736573  # beyond it x0 is pushed back
+X0_LOW_END = -0.9907365732  # beyond it x0 is pushed back
 X0_HIGH_END = 1.307497761  # beyond it x0 is pushed back
-X0_STOP_STIFFNESS = 2603.156073  # 1/s^2  acceleration of the stop per depth
+X0_STOP_STIFFNESS = 2603.156071  # 1/s^2  acceleration of the stop per depth
 X0_STOP_BRAKING = 100.8741997  # 1/s  the same per speed
 X0_STOP_GIVE = 0.0125  # what the stop gives way to force
 END_1 = 1.66667  # between 1.666656 and 1.666678
@@ -71,7 +71,7 @@ def solve(matrix, right):
 
 
 def stop_links(forces, mass, shares, place, speed, low, high, stiffness, braking, give):
-    """Forces on links with those of a soft stop: beyond its ends the sum of links that `shares` makes is pushed back, never pulled.
+    """Forces on links with those of a soft stop: beyond its ends the sum of `shares` is pushed back, never pulled.
 
     The stop asks for an acceleration, as a damped spring has it, and gets it but for what it gives way to force.
     """

@@ -23,7 +23,7 @@ ANGLE_2_LOW_END = -3.000010778  # beyond it angle_2 is pushed back
 ANGLE_2_HIGH_END = 3.000010777  # beyond it angle_2 is pushed back
 ANGLE_2_STOP_STIFFNESS = 2631.27784  # 1/s^2  acceleration of the stop per depth
 ANGLE_2_STOP_BRAKING = 105.2477254  # 1/s  the same per speed
-ANGLE_2_STOP_GIVE = 0.05250195429  # what the stop gives way to force
+ANGLE_2_STOP_GIVE = 0.05250195428  # what the stop gives way to force
 
 
 class State(NamedTuple):
@@ -48,7 +48,7 @@ def centrifugal(lumps, angles, spins):
 
 
 def add_at_joints(matrix, amounts, parents):
-    """The mass matrix with inertia added at joints: it resists a link's speed relative to its parent (None: to the ground)."""
+    """The mass matrix with inertia at joints, against a link's speed relative to its parent (None: the ground)."""
     matrix = [list(row) for row in matrix]
     for link, parent in enumerate(parents):
         matrix[link][link] = matrix[link][link] + amounts[link]
@@ -71,7 +71,7 @@ def solve(matrix, right):
 
 
 def stop_links(forces, mass, shares, place, speed, low, high, stiffness, braking, give):
-    """Forces on links with those of a soft stop: beyond its ends the sum of links that `shares` makes is pushed back, never pulled.
+    """Forces on links with those of a soft stop: beyond its ends the sum of `shares` is pushed back, never pulled.
 
     The stop asks for an acceleration, as a damped spring has it, and gets it but for what it gives way to force.
     """

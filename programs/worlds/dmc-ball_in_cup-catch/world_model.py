@@ -52,6 +52,22 @@ POSITION_3_HIGH_END = 0.5392610304  # beyond it position_3 is pushed back
 POSITION_3_STOP_STIFFNESS = 2500.0  # 1/s^2  acceleration of the stop per depth
 POSITION_3_STOP_BRAKING = 100.0  # 1/s  the same per speed
 POSITION_3_STOP_KEEP = 0.02  # part of other forces that it leaves
+VELOCITY_0_SEEN_FROM = -3.009  # velocity_0 was not seen beyond
+VELOCITY_0_SEEN_TO = 2.889  # velocity_0 was not seen beyond
+POSITION_0_SEEN_FROM = -0.3223  # position_0 was not seen beyond
+POSITION_0_SEEN_TO = 0.3233  # position_0 was not seen beyond
+VELOCITY_1_SEEN_FROM = -3.939  # velocity_1 was not seen beyond
+VELOCITY_1_SEEN_TO = 2.565  # velocity_1 was not seen beyond
+POSITION_1_SEEN_FROM = -0.3234  # position_1 was not seen beyond
+POSITION_1_SEEN_TO = 0.2059  # position_1 was not seen beyond
+VELOCITY_2_SEEN_FROM = -4.22  # velocity_2 was not seen beyond
+VELOCITY_2_SEEN_TO = 3.005  # velocity_2 was not seen beyond
+POSITION_2_SEEN_FROM = -0.6357  # position_2 was not seen beyond
+POSITION_2_SEEN_TO = 0.6512  # position_2 was not seen beyond
+VELOCITY_3_SEEN_FROM = -4.065  # velocity_3 was not seen beyond
+VELOCITY_3_SEEN_TO = 4.693  # velocity_3 was not seen beyond
+POSITION_3_SEEN_FROM = -0.3103  # position_3 was not seen beyond
+POSITION_3_SEEN_TO = 0.6165  # position_3 was not seen beyond
 
 
 class State(NamedTuple):
@@ -66,7 +82,7 @@ class State(NamedTuple):
 
 
 def stop_body(gained, place, speed, low, high, stiffness, braking, keep):
-    """The acceleration of a body in a soft stop: beyond its ends it is pushed back, never pulled, and keeps a part of its own."""
+    """The acceleration of a body in a soft stop: pushed back beyond its ends, never pulled; a part is its own."""
     over = np.maximum(place - high, 0.0) + np.minimum(place - low, 0.0)
     held = keep * gained - (1 - keep) * (stiffness * over + braking * speed)
     return np.where(over * (held - gained) < 0, held, gained)
@@ -155,6 +171,14 @@ def step(state, action):
     velocity_1 = state.velocity_1 + DT / 6 * (k1[5] + 2 * k2[5] + 2 * k3[5] + k4[5])
     velocity_2 = state.velocity_2 + DT / 6 * (k1[6] + 2 * k2[6] + 2 * k3[6] + k4[6])
     velocity_3 = state.velocity_3 + DT / 6 * (k1[7] + 2 * k2[7] + 2 * k3[7] + k4[7])
+    velocity_0 = np.clip(velocity_0, VELOCITY_0_SEEN_FROM, VELOCITY_0_SEEN_TO)
+    velocity_1 = np.clip(velocity_1, VELOCITY_1_SEEN_FROM, VELOCITY_1_SEEN_TO)
+    velocity_2 = np.clip(velocity_2, VELOCITY_2_SEEN_FROM, VELOCITY_2_SEEN_TO)
+    velocity_3 = np.clip(velocity_3, VELOCITY_3_SEEN_FROM, VELOCITY_3_SEEN_TO)
+    position_0 = np.clip(position_0, POSITION_0_SEEN_FROM, POSITION_0_SEEN_TO)
+    position_1 = np.clip(position_1, POSITION_1_SEEN_FROM, POSITION_1_SEEN_TO)
+    position_2 = np.clip(position_2, POSITION_2_SEEN_FROM, POSITION_2_SEEN_TO)
+    position_3 = np.clip(position_3, POSITION_3_SEEN_FROM, POSITION_3_SEEN_TO)
     return state._replace(
         position_0=position_0, position_1=position_1, position_2=position_2, position_3=position_3, velocity_0=velocity_0,
         velocity_1=velocity_1, velocity_2=velocity_2, velocity_3=velocity_3,

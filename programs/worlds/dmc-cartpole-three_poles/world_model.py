@@ -67,7 +67,7 @@ def solve(matrix, right):
 
 
 def stop_links(forces, mass, shares, place, speed, low, high, stiffness, braking, give):
-    """Forces on links with those of a soft stop: beyond its ends the sum of links that `shares` makes is pushed back, never pulled.
+    """Forces on links with those of a soft stop: beyond its ends the sum of `shares` is pushed back, never pulled.
 
     The stop asks for an acceleration, as a damped spring has it, and gets it but for what it gives way to force.
     """

@@ -23,9 +23,9 @@ ANGLE_DAMPING = 1.666666667e-06  # +- 5e-13  force per speed at the joint
 ANGLE_2_DAMPING = 1.666666667e-06  # +- 8e-14  force per speed at the joint
 POSITION_0_LOW_END = -1.800058196  # beyond it position_0 is pushed back
 POSITION_0_HIGH_END = 1.800036328  # beyond it position_0 is pushed back
-POSITION_0_STOP_STIFFNESS = 164.3801547  # 1/s^2  acceleration of the stop per depth
-POSITION_0_STOP_BRAKING = 26.29720527  # 1/s  the same per speed
-POSITION_0_STOP_GIVE = 0.06049770634  # what the stop gives way to force
+POSITION_0_STOP_STIFFNESS = 164.3801549  # 1/s^2  acceleration of the stop per depth
+POSITION_0_STOP_BRAKING = 26.29720532  # 1/s  the same per speed
+POSITION_0_STOP_GIVE = 0.06049770821  # what the stop gives way to force
 INSIDE_1 = 1.992629093  # beyond it, steps were seen that these laws do not give
 
 
@@ -62,7 +62,7 @@ def solve(matrix, right):
 
 
 def stop_links(forces, mass, shares, place, speed, low, high, stiffness, braking, give):
-    """Forces on links with those of a soft stop: beyond its ends the sum of links that `shares` makes is pushed back, never pulled.
+    """Forces on links with those of a soft stop: beyond its ends the sum of `shares` is pushed back, never pulled.
 
     The stop asks for an acceleration, as a damped spring has it, and gets it but for what it gives way to force.
     """
@@ -168,4 +168,4 @@ def valid(state):
 
 def reward(state, action, next_state):
     """What a step is worth."""
-    return 0.11 * np.sqrt(np.cos(next_state.angle + next_state.angle_2) ** 2 + np.sin(next_state.angle) ** 2) + 0.12 * np.cos(next_state.angle + next_state.angle_2) + 0.134 * np.cos(next_state.angle + next_state.angle_2) * np.cos(next_state.angle_2) + 0.127 * np.sqrt(np.cos(next_state.angle + next_state.angle_2) ** 2 + np.cos(next_state.angle_2) ** 2) + 0.04 * np.sin(next_state.angle + next_state.angle_2) * np.sin(next_state.angle) + 0.03 * np.sin(next_state.angle + next_state.angle_2) * next_state.position_0 + 0.036 * np.cos(next_state.angle_2) * np.cos(next_state.angle) + 0.018 * next_state.velocity_0 * np.sin(next_state.angle) + 0.003 * next_state.velocity_1 * wrap(next_state.angle_2) + 0.044 * np.sqrt(np.sin(next_state.angle + next_state.angle_2) ** 2 + np.sin(next_state.angle) ** 2) - 0.168 * np.sqrt(next_state.velocity_2 ** 2 + np.cos(next_state.angle + next_state.angle_2) ** 2) + 0.07 * np.sin(next_state.angle + next_state.angle_2) * np.sin(next_state.angle_2) + 0.164 * np.sqrt(next_state.velocity_2 ** 2 + np.cos(next_state.angle) ** 2) + 0.0015 * next_state.velocity_2 * next_state.position_0
+    return 0.11 * np.sqrt(np.cos(next_state.angle + next_state.angle_2) ** 2 + np.sin(next_state.angle) ** 2) + 0.12 * np.cos(next_state.angle + next_state.angle_2) + 0.06 * np.cos(next_state.angle + next_state.angle_2) * np.cos(next_state.angle_2) + 0.127 * np.sqrt(np.cos(next_state.angle + next_state.angle_2) ** 2 + np.cos(next_state.angle_2) ** 2) + 0.04 * np.sin(next_state.angle + next_state.angle_2) * np.sin(next_state.angle) + 0.03 * np.sin(next_state.angle + next_state.angle_2) * next_state.position_0 + 0.036 * np.cos(next_state.angle_2) * np.cos(next_state.angle) + 0.018 * next_state.velocity_0 * np.sin(next_state.angle) + 0.003 * next_state.velocity_1 * wrap(next_state.angle_2) + 0.04 * np.sqrt(np.sin(next_state.angle + next_state.angle_2) ** 2 + np.sin(next_state.angle) ** 2) - 0.168 * np.sqrt(next_state.velocity_2 ** 2 + np.cos(next_state.angle + next_state.angle_2) ** 2) + 0.07 * np.cos(next_state.angle) + 0.164 * np.sqrt(next_state.velocity_2 ** 2 + np.cos(next_state.angle) ** 2) + 0.0015 * next_state.velocity_2 * next_state.position_0

@@ -36,7 +36,7 @@ class State(NamedTuple):
 
 
 def stop_body(gained, place, speed, low, high, stiffness, braking, keep):
-    """The acceleration of a body in a soft stop: beyond its ends it is pushed back, never pulled, and keeps a part of its own."""
+    """The acceleration of a body in a soft stop: pushed back beyond its ends, never pulled; a part is its own."""
     over = np.maximum(place - high, 0.0) + np.minimum(place - low, 0.0)
     held = keep * gained - (1 - keep) * (stiffness * over + braking * speed)
     return np.where(over * (held - gained) < 0, held, gained)
@@ -73,4 +73,4 @@ def valid(state):
 
 def reward(state, action, next_state):
     """What a step is worth."""
-    return 0.95 * bell(np.maximum(np.sqrt(next_state.position_1 ** 2 + next_state.position_0 ** 2) - 0.016, 0.0), 0.00635)
+    return 0.95 * bell(np.maximum(np.sqrt(next_state.position_1 ** 2 + next_state.position_0 ** 2) - 0.015, 0.0), 0.00662)
