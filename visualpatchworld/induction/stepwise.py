@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -347,9 +348,9 @@ def _tuned(term: Term, expanded, others, goal, few) -> tuple[Term, Float[np.ndar
         return float(rest @ rest) - (float(rest @ column) ** 2 / size if size > 1e-20 else 0.0)
 
     if term.smooth:
-        best = float(
-            minimize_scalar(left, bounds=(low, high), method="bounded", options={"xatol": 1e-10 * (high - low)}).x
-        )  # pyright: ignore
+        within = {"xatol": 1e-10 * (high - low)}
+        found: Any = minimize_scalar(left, bounds=(low, high), method="bounded", options=within)
+        best = float(found.x)
     else:
         best = term.inner
         for _ in range(2):

@@ -45,7 +45,7 @@ def goal_at(goal: Float[np.ndarray, "*T S"], step: int) -> Float[np.ndarray, " S
     return goal if goal.ndim == 1 else goal[min(step, len(goal) - 1)]
 
 
-Rollouts = Callable[[Float[np.ndarray, " S"], Float[np.ndarray, "K H A"]], Any]  # the states after each action
+Rollouts = Callable[[Any, Any], Any]  # a state and K sequences of actions to the states after each action
 
 
 class Observer(ABC):

@@ -129,9 +129,8 @@ class GymWorld(LiveWorld):
             attributes = [
                 {key: value for key, value in vars(layer).items() if key != "env"} for layer in self._layers()
             ]
-            return copy.deepcopy(attributes, self._shared()), copy.copy(inner.data) if _has_engine_state(
-                inner
-            ) else None  # pyright: ignore
+            data = copy.copy(inner.data) if _has_engine_state(inner) else None  # pyright: ignore[reportAttributeAccessIssue]
+            return copy.deepcopy(attributes, self._shared()), data
         except Exception:  # any attribute of any class may refuse to be copied, each in its own way
             return None
 
