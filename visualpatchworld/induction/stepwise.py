@@ -348,8 +348,8 @@ def _tuned(term: Term, expanded, others, goal, few) -> tuple[Term, Float[np.ndar
         return float(rest @ rest) - (float(rest @ column) ** 2 / size if size > 1e-20 else 0.0)
 
     if term.smooth:
-        within = {"xatol": 1e-10 * (high - low)}
-        found: Any = minimize_scalar(left, bounds=(low, high), method="bounded", options=within)
+        precisely = {"xatol": 1e-10 * (high - low)}
+        found: Any = minimize_scalar(left, bounds=(low, high), method="bounded", options=precisely)
         best = float(found.x)
     else:
         best = term.inner
