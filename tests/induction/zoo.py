@@ -558,18 +558,15 @@ def grid(rng):
 
 
 def clock(rng):
-    """A time of day that begins anew, and a store that fills worse than it empties.
-
-    In steps of five hours, since of single whole hours a steep stop at the last one is as right as a new day.
-    """
+    """A time of day that begins anew, and a store that fills worse than it empties."""
     good, most = rng.uniform(0.85, 0.95), rng.uniform(8, 12)
     space = ActionSpace("continuous", (-3.0,), (3.0,))
 
     def step(s, a):
-        return np.array([(s[0] + 5) % 24, np.clip(s[1] + (good * a[0] if a[0] > 0 else a[0] / good), 0, most)])
+        return np.array([(s[0] + 1) % 24, np.clip(s[1] + (good * a[0] if a[0] > 0 else a[0] / good), 0, most)])
 
     start = lambda: np.array([rng.integers(24), rng.uniform(0, most)])  # noqa: E731
-    return Animal("clock", run(rng, step, start, space), space, {"period": 24.0, "most": most})
+    return Animal("clock", run(rng, step, start, space), space, {"period": 24.0, "most": most}, laws=("wrap",))
 
 
 def late_servo(rng):
