@@ -18,6 +18,10 @@ from visualpatchworld.world.trajectory import Trajectory
 
 CIRCLE = 0.02  # a cosine and a sine leave at most this part of their squares' spread
 PAIR = 0.05  # a velocity leaves at most this part of its coordinate's motion
+ROUNDED, MOST_ROUNDED = (
+    1.5,
+    0.5,
+)  # times what rounding alone leaves of a pair, which is itself less than this of the motion
 DECIDED = 0.03  # how close the weight of an integrator must come to count as that integrator's
 JUMP = 8.0  # times the usual change of a velocity in a step
 MOSTLY_SMOOTH = 0.8  # of the steps are without jumps where those are events
@@ -201,7 +205,9 @@ def _possible_pairs(observed: Observed, k: int, one: Series) -> list[Pair]:
         # Of what stays in most rows any column leaves little: a velocity also moves it.
         if not sure and abs(slope) * float(np.std((old + new)[free] / 2)) < MOVES * spread:
             continue
-        if (left < PAIR or sure) and slope != 0 and fit.kept.mean() > 0.5:
+        rounded = float(np.hypot(fine, slope * observed.noise[column]))
+        close = left < PAIR or left * spread < ROUNDED * rounded < MOST_ROUNDED * spread
+        if (close or sure) and slope != 0 and fit.kept.mean() > 0.5:
             weight = (1 + float(fit.coefficients[1]) / slope) / 2
             if -0.3 < weight < 1.3 or sure:
                 found.append(Pair(k, column, slope, weight, left))
