@@ -54,7 +54,6 @@ BETTER = 0.9  # of the error of the law that single steps gave: less gain is not
 FAR_BETTER = (
     0.5  # the same where noise explains what that law leaves: a few constants that are slightly off are no reason
 )
-UNNAMED = re.compile(r"o\d+")  # a field that the world itself has no name for
 
 Progress = Callable[[str], None]
 
@@ -176,7 +175,8 @@ def discover(
 
 def given_names(world: World) -> tuple[str, ...] | None:
     """The names that the world itself gives its fields, if it does."""
-    return None if all(UNNAMED.fullmatch(name) for name in world.field_names) else world.field_names
+    numbered = tuple(f"x{i}" for i in range(len(world.field_names)))
+    return None if world.field_names == numbered else world.field_names
 
 
 def _at_length(
