@@ -236,7 +236,7 @@ def _extractor(world: Domain, constants: Constants, via: str, asked: Asked) -> E
 
 def _vlm(world: Domain, asked: Asked) -> Extractor:
     """An extractor that asks this model, or a recording of it."""
-    from visualpatchworld.llm.client import Budget, Client, Endpoint, Sampling, Tape
+    from visualpatchworld.llm import Budget, Client, Endpoint, Sampling, Tape
     from visualpatchworld.scene.vlm import VlmExtractor
 
     if asked.model is None or (asked.endpoint is None) == (asked.replay is None):

@@ -1,4 +1,4 @@
-"""Drives: how an action moves a body. Bodies in the plane are (x, y) or (x, y, vx, vy, ...)."""
+"""How an action moves a body, and what takes its speed. Bodies in the plane are (x, y) or (x, y, vx, vy, ...)."""
 
 import numpy as np
 
@@ -93,3 +93,15 @@ def slide_on(place, way, *, memory=signed("", "share of its last way that it goe
 def way_between(before, after):
     """The way from one place to another."""
     return after[0] - before[0], after[1] - before[1]
+
+
+def drag(velocity, dt, *, drag=positive("1/s", "share of the velocity lost per second", 0.001, 8)):
+    """The body loses a share of its velocity."""
+    return tuple((1.0 - dt * drag) * speed for speed in velocity)
+
+
+def rub(velocity, dt, *, friction=positive("L/s^2", "deceleration while it slides", 0.0001, 5)):
+    """The body loses the same bit of speed each step, until it lies still."""
+    total = np.sqrt(sum(speed**2 for speed in velocity) + 1e-12)
+    left = np.maximum(0.0, 1.0 - dt * friction / total)
+    return tuple(left * speed for speed in velocity)

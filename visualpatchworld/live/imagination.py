@@ -14,9 +14,9 @@ from jaxtyping import Array, Float
 
 from visualpatchworld.plan.candidates import ReturnPlanner, first_population, propose, refit, to_actions
 from visualpatchworld.plan.return_search import returns
-from visualpatchworld.program.edit import Dial
 from visualpatchworld.program.env import Imagined, followed, imagine, shown
 from visualpatchworld.program.program import BadProgram, Program
+from visualpatchworld.program.source import Dial
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 

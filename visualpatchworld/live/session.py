@@ -18,8 +18,8 @@ from visualpatchworld.errors import CannotWrite, VpwError
 from visualpatchworld.files import write_text
 from visualpatchworld.live.imagination import Aim, Imagination, Motion
 from visualpatchworld.live.truth import Truth
-from visualpatchworld.program.edit import Dial
 from visualpatchworld.program.program import Program
+from visualpatchworld.program.source import Dial
 from visualpatchworld.world.trajectory import Trajectory
 
 if TYPE_CHECKING:  # a drawing shows sessions

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from visualpatchworld import scene
 from visualpatchworld.errors import BadGraph, BadPicture
 from visualpatchworld.files import from_json
-from visualpatchworld.llm.client import Client, Reply
+from visualpatchworld.llm import Client, Reply
 from visualpatchworld.scene.extractor import Extractor, Moment
 from visualpatchworld.scene.picture import as_data_url
 from visualpatchworld.scene.schema import Direction, Metadata, Pose, Relation, SceneGraph, SceneObject

@@ -21,8 +21,7 @@ from jaxtyping import Float
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.simulator import Simulator
-from visualpatchworld.world.dmc_world import DmcWorld, is_dmc
-from visualpatchworld.world.gym_world import GymWorld
+from visualpatchworld.world.environment import DmcWorld, GymWorld, is_dmc
 from visualpatchworld.world.live import DomainWorld
 from visualpatchworld.world.log import LogWorld, Recording, read_npz, recording_of_arrays, recording_of_lists
 from visualpatchworld.world.log_table import INFO, Columns, read_csv, read_lerobot, read_parquet, recording_of_table

@@ -6,7 +6,7 @@ import pytest
 from scripted_server import scripted
 
 from visualpatchworld.errors import CannotWrite
-from visualpatchworld.llm.client import (
+from visualpatchworld.llm import (
     BadRecording,
     Budget,
     Client,
