@@ -41,7 +41,7 @@ def judge(evidence: Sequence[Rival]) -> tuple[Verdict, str]:
     missed = open_rows(best)
     worst = _worst(best)
     expected = expected_error(best) if data.noisy or best.error > GOOD else 0.0
-    consistent = best.error <= min(CONSISTENT * expected, MOST_NOISE)
+    consistent = 0 < best.error <= min(CONSISTENT * expected, MOST_NOISE)
     if data.noisy or consistent:
         said += f"; {'noise' if data.noisy else 'rounding'} of observations alone makes {expected:.1g}"
     lawful = not best.draft.empirical
