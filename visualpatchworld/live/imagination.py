@@ -12,8 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from visualpatchworld.plan.candidates import ReturnPlanner, first_population, propose, refit, to_actions
-from visualpatchworld.plan.return_search import returns
+from visualpatchworld.plan.return_search import ReturnPlanner, first_population, propose, refit, returns, to_actions
 from visualpatchworld.program.env import Imagined, followed, imagine, shown
 from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.program.source import Dial
