@@ -23,9 +23,8 @@ from visualpatchworld.paper.table import as_html
 from visualpatchworld.paper.tables import ABOUT_WORLDS, find_tables, make_table, read_lines
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
 from visualpatchworld.program.source import dials_of
-from visualpatchworld.report.page import REPORT, Written, data_url, in_steps, render
+from visualpatchworld.report.page import REPORT, Written, coloured, data_url, in_steps, render
 from visualpatchworld.report.run import check_records, sent
-from visualpatchworld.report.sections import coloured
 from visualpatchworld.report.world import (
     CheckRecord,
     EndRecord,
@@ -153,7 +152,7 @@ def _world(results: Results, kind: str, line: Mapping[str, Any]) -> WorldItem:
         name,
         kind,
         told,
-        coloured(program),
+        coloured(program.text),
         {dial.name: dial.meaning for dial in dials_of(program)},
         _figures(line),
         tuple(_stretch(results, program)),

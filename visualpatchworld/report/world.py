@@ -18,9 +18,8 @@ from visualpatchworld.files import from_json, read_text
 from visualpatchworld.paper.record import INDUCTION, PROGRAM, BadRecord, ConstantRecord, Error
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
 from visualpatchworld.program.source import dials_of
-from visualpatchworld.report.page import REPORT, Chart, Curve, Section, Written, data_url, svg, write_page
+from visualpatchworld.report.page import REPORT, Chart, Curve, Section, Written, coloured, data_url, svg, write_page
 from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, lies_in, sent
-from visualpatchworld.report.sections import coloured
 
 PLAN, CHECK, FILMS = "plan.json", "check.json", "films"
 LOOSE = 0.1  # a standard error of more than this share of its constant leaves the constant open
@@ -265,7 +264,7 @@ def sections() -> dict[str, Section]:
     """What a page is made of; a section that raises a `VpwError` is replaced by its sentence."""
     return {
         "record": lambda run: run.record,
-        "listing": lambda run: coloured(run.program),
+        "listing": lambda run: coloured(run.program.text),
         "meanings": lambda run: {dial.name: dial.meaning for dial in dials_of(run.program)},
         "edited": lambda run: run.edited,
         "error_chart": _error_chart,
