@@ -529,6 +529,18 @@ def tanks(rng):
     return Animal("tanks", trajectories, space, {"fill": dt * fill, "first": dt * first, "second": dt * second})
 
 
+def rounded_tank(rng):
+    """A level that runs off by its root, in whole millimetres."""
+    fill, off = rng.uniform(10, 30), rng.uniform(0.25, 0.45)
+    space = ActionSpace("continuous", (0.0,), (1.0,))
+
+    def step(s, a):
+        return np.maximum(s + fill * a - off * np.sqrt(s), 0)
+
+    trajectories = run(rng, step, lambda: rng.uniform(200, 1500, 1), space, observe=np.round, steps=200, hold=15)
+    return Animal("rounded_tank", trajectories, space, {"fill": fill, "off": off}, tolerance=0.02)
+
+
 def thermostat(rng):
     """A heater that a threshold turns on and another one turns off."""
     leak, heat, cold, hot = rng.uniform(0.02, 0.05), rng.uniform(0.8, 1.5), rng.uniform(18, 19), rng.uniform(21, 22)
@@ -558,18 +570,15 @@ def grid(rng):
 
 
 def clock(rng):
-    """A time of day that begins anew, and a store that fills worse than it empties.
-
-    In steps of five hours, since of single whole hours a steep stop at the last one is as right as a new day.
-    """
+    """A time of day that begins anew, and a store that fills worse than it empties."""
     good, most = rng.uniform(0.85, 0.95), rng.uniform(8, 12)
     space = ActionSpace("continuous", (-3.0,), (3.0,))
 
     def step(s, a):
-        return np.array([(s[0] + 5) % 24, np.clip(s[1] + (good * a[0] if a[0] > 0 else a[0] / good), 0, most)])
+        return np.array([(s[0] + 1) % 24, np.clip(s[1] + (good * a[0] if a[0] > 0 else a[0] / good), 0, most)])
 
     start = lambda: np.array([rng.integers(24), rng.uniform(0, most)])  # noqa: E731
-    return Animal("clock", run(rng, step, start, space), space, {"period": 24.0, "most": most})
+    return Animal("clock", run(rng, step, start, space), space, {"period": 24.0, "most": most}, laws=("wrap",))
 
 
 def late_servo(rng):
@@ -620,5 +629,5 @@ ZOO = (
     first_order, unicycle, boat, bicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, sticking, bent_drag,
     springs_between, regional, clip, stop, bounce, soft_stop, burning_mass, throttle, paddle, reactor, action_table, even_table,
     pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
-    tanks, thermostat, grid, clock, late_servo,
+    tanks, rounded_tank, thermostat, grid, clock, late_servo,
 )  # fmt: skip

@@ -21,6 +21,10 @@ PILE = 150  # parts of a column's range, of which the outermost may hold a pile
 OPPOSITE = -0.25  # errors of neighbouring steps that are so opposite are noise of observations
 MOST_SET_ASIDE = 0.4  # more rows than this are no events: the smooth fit is just poor
 
+# Of a field's range: what a jump to its other end is longer than, and what all other steps are shorter than.
+FAR_JUMP, USUAL_STEP = 0.5, 0.25
+MOST_JUMPS = 0.25  # of the steps
+
 
 class SmoothFit(NamedTuple):
     """What a flexible robust fit of a response leaves, and the rows that it explains about as well as most."""
@@ -188,6 +192,17 @@ def _moving(rows: Rows) -> list[int]:
 def _anywhere(rows: Rows, came: Bool[np.ndarray, " N"], others: list[int], least: int = 5) -> bool:
     """Whether these steps are several and end at many values of every other field; at a wall they end at one or two."""
     return int(came.sum()) >= least and all(len(np.unique(rows.after[came, other])) > 2 for other in others)
+
+
+def begins_anew(before: Float[np.ndarray, " N"], after: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:
+    """Steps in which a field jumps to the other end of its range, as a clock
+    does; none where they are many or other steps are nearly as long.
+    """
+    moved = np.abs(after - before)
+    span = float(max(before.max(), after.max()) - min(before.min(), after.min())) if len(before) else 0.0
+    far = moved > FAR_JUMP * span
+    few = far.mean() <= MOST_JUMPS if far.any() else False
+    return far if few and (moved[~far] < USUAL_STEP * span).all() else np.zeros(len(before), bool)
 
 
 def piled(values: Float[np.ndarray, " N"], least: int = 8) -> Bool[np.ndarray, " N"]:

@@ -10,12 +10,13 @@ from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.inputs import Delay
 from visualpatchworld.induction.reading import Coordinate, Reading
-from visualpatchworld.induction.regress import robust_spread, roundings
+from visualpatchworld.induction.regress import FLOAT64, robust_spread, roundings
 from visualpatchworld.induction.sums import Response, angle_columns, responses
 from visualpatchworld.induction.terms import Rows, rows_of
 from visualpatchworld.world.trajectory import Trajectory
 
 HORIZON = 25
+COARSE = 0.005  # of a field's motion in a step: from there on rounding counts as noise of observations
 HELD_OUT_EVERY = 4  # one episode in so many is held out; of fewer episodes the last part of each
 
 
@@ -76,19 +77,31 @@ def experience(reading: Reading, trajectories: Sequence[Trajectory], memory: Del
             )
     noise += [float(column[c]) for _, c in reading.parameters] + [0.0] * len(memory.names)
     rows = rows_of(names, *train, angle_columns(reading))
-    level, stored = np.array(noise), np.array(noise)
+    level, stored = np.array(noise), _fine(np.array(noise), rows) if len(rows.before) > 60 else np.array(noise)
     seen = np.array([name not in reading.hidden for name in names])
     noisy = False
-    for response in responses(reading, rows, level) if len(rows.before) > 60 else []:
+    for response in responses(reading, rows, stored) if len(rows.before) > 60 else []:
+        k = names.index(response.field)
         if response.noisy:
             noisy = True
-            k = names.index(response.field)
             level[k] = max(level[k], response.noisy * reading.dt / np.sqrt(2))
+        else:
+            stored[k] = level[k]
     if noisy:
         for c in reading.coordinates:
             if c.velocity is not None:
                 level[names.index(c.name)] = max(level[names.index(c.name)], _place_noise(reading, c, rows, level))
     return Experience(memory, names, *train, *test, rows, level, stored, seen, noisy)
+
+
+def _fine(rounding: Float[np.ndarray, " S"], rows: Rows) -> Float[np.ndarray, " S"]:
+    """The rounding of fields that are stored finely; a coarse one shows
+    in single steps, and is better estimated and averaged as noise.
+    """
+    motion = np.std(rows.after - rows.before, axis=0)
+    return np.where(
+        rounding > COARSE * motion, np.minimum(rounding, FLOAT64 * np.abs(rows.after).max(axis=0)), rounding
+    )
 
 
 def with_noise(reading: Reading, data: Experience, wanted: Sequence[Response], pool: int) -> Experience:

@@ -30,6 +30,7 @@ MOST_CELLS = 40  # of a grid that are named one by one
 MOVING_ROWS = 4  # that a wall which moves owns at least
 # Of what was left to explain: a limit that leaves no more than this may be a little off where nothing was.
 FAR_LESS = 0.6
+RUN_AWAY = 1e9  # stands for what is not finite
 # This part of normal errors is below so many standard deviations; walls may own most rows.
 QUIET, QUIET_SPREAD = 0.25, 0.3186
 
@@ -104,6 +105,7 @@ def _candidates(
     reading: Reading, rows: Rows, draft: Draft, open_rows: Unexplained, taken: Sequence[Limit]
 ) -> list[Limit]:
     given = march(draft.program, rows.before, rows.actions[:, None, :])[:, 0]
+    given = np.where(np.isfinite(given), np.clip(given, -RUN_AWAY, RUN_AWAY), RUN_AWAY)
     found: list[Limit] = []
     used = {number.name for limit in taken for number in limit.numbers}
     for c in reading.coordinates:

@@ -11,16 +11,21 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.induction.events import repeated
+from visualpatchworld.induction.events import begins_anew, repeated
 from visualpatchworld.induction.reading import Integrator
 from visualpatchworld.induction.regress import robust_fit, robust_spread
 from visualpatchworld.world.trajectory import Trajectory
 
 CIRCLE = 0.02  # a cosine and a sine leave at most this part of their squares' spread
 PAIR = 0.05  # a velocity leaves at most this part of its coordinate's motion
+ROUNDED, MOST_ROUNDED = (
+    1.5,
+    0.5,
+)  # times what rounding alone leaves of a pair, which is itself less than this of the motion
 DECIDED = 0.03  # how close the weight of an integrator must come to count as that integrator's
 JUMP = 8.0  # times the usual change of a velocity in a step
 MOSTLY_SMOOTH = 0.8  # of the steps are without jumps where those are events
+EVEN = 1e-12  # of its largest: what moves more evenly moves by itself, not by a velocity that changes
 RESTING = 1e-6  # of a coordinate's typical motion: less in a step is rest
 LEAST_MOVING = 10  # steps with motion that show a velocity
 MOSTLY = 0.5  # of the steps: what moves in fewer is looked at in these alone
@@ -168,11 +173,18 @@ def velocity_pairs(observed: Observed, series: Sequence[Series], dt: float | Non
 
 def _possible_pairs(observed: Observed, k: int, one: Series) -> list[Pair]:
     moved = one.moved
-    spread = float(np.std(moved)) or float(np.abs(moved).max())
-    if spread == 0 or observed.given.get(one.columns[0], ("coordinate", None))[0] == "velocity":
+    # A jump to the other end of a range is so long that beside it any column leaves little.
+    jumps = begins_anew(
+        np.concatenate([part[:-1] for part in one.values]), np.concatenate([part[1:] for part in one.values])
+    )
+    spread = float(np.std(moved[~jumps]))
+    if (
+        spread <= EVEN * float(np.abs(moved).max())
+        or observed.given.get(one.columns[0], ("coordinate", None))[0] == "velocity"
+    ):
         return []
     fine = float(np.sqrt(2 * np.sum(observed.noise[list(one.columns)] ** 2)))
-    free = away_from_edges(one)
+    free = away_from_edges(one) & ~jumps
     # What rests most of the time shows its velocity while it moves; at rest anything is in proportion to nothing.
     moving = np.abs(moved) > RESTING * spread + 4 * fine
     if moving.sum() < LEAST_MOVING:
@@ -193,7 +205,9 @@ def _possible_pairs(observed: Observed, k: int, one: Series) -> list[Pair]:
         # Of what stays in most rows any column leaves little: a velocity also moves it.
         if not sure and abs(slope) * float(np.std((old + new)[free] / 2)) < MOVES * spread:
             continue
-        if (left < PAIR or sure) and slope != 0 and fit.kept.mean() > 0.5:
+        rounded = float(np.hypot(fine, slope * observed.noise[column]))
+        close = left < PAIR or left * spread < ROUNDED * rounded < MOST_ROUNDED * spread
+        if (close or sure) and slope != 0 and fit.kept.mean() > 0.5:
             weight = (1 + float(fit.coefficients[1]) / slope) / 2
             if -0.3 < weight < 1.3 or sure:
                 found.append(Pair(k, column, slope, weight, left))

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
-from visualpatchworld.induction.events import observation_noise, usual_rows
+from visualpatchworld.induction.events import begins_anew, observation_noise, usual_rows
 from visualpatchworld.induction.inputs import Delay, drives, shaped_drives
 from visualpatchworld.induction.library import Library, library
 from visualpatchworld.induction.motion import Number, Rates
@@ -109,6 +109,9 @@ def sums_of(
     if new:
         terms = Library(tuple(tuple(term.with_new(new) for term in level) for level in terms.levels))
     usual = usual_rows(response.target, rows, response.floor) if kept is None else kept
+    if response.coordinate.velocity is None and samples.windows is None:
+        k = rows.names.index(response.field)
+        usual = usual & ~begins_anew(rows.before[:, k], rows.after[:, k])
     found: list[Choice] = []
     windowed = samples.windows is not None
     for level in range(first, deepest + 1):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.induction.events import begins_anew
 from visualpatchworld.induction.inputs import bends_of, bent
 from visualpatchworld.induction.pairing import GivenRoles, Series
 from visualpatchworld.induction.reading import Coordinate, Derived, Names, Reading, Role
@@ -318,6 +319,9 @@ def _openness(trajectories: Sequence[Trajectory], series: Series) -> _Openness:
     if not changes:
         return _Openness(1.0, 1.0, False)
     change, design, before = np.concatenate(changes), np.concatenate(features), np.concatenate(last)
+    value = np.concatenate([values[2:] for values in series.values if len(values) >= 4])
+    jumps = begins_anew(value - change, value) | begins_anew(value - change - before, value - change)
+    change, design, before, value = change[~jumps], design[~jumps], before[~jumps], value[~jumps]
     varied = np.std(design, axis=0) > 0
     edges = [edge for edge, live in zip(edges, varied[len(varied) - len(edges) :], strict=True) if live]
     design = design[:, varied]
@@ -331,7 +335,6 @@ def _openness(trajectories: Sequence[Trajectory], series: Series) -> _Openness:
     # Rows between those that are learned from, since a sum of squares does not reach far beyond; by chance, since
     # actions may be held.
     judge = np.random.default_rng(0).random(len(change)) < 1 / 3
-    value = np.concatenate([values[2:] for values in series.values if len(values) >= 4])
     spread = float(np.std(value[judge])) or 1.0  # of the very rows that judge: their own chance cancels
 
     def open_part(target: np.ndarray, size: float, *extra: np.ndarray) -> float:

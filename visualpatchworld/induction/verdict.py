@@ -40,12 +40,12 @@ def judge(evidence: Sequence[Rival]) -> tuple[Verdict, str]:
         return "unexplained", f"{rows} steps are too few for {len(best.draft.free)} constants; {said}."
     missed = open_rows(best)
     worst = _worst(best)
-    expected = expected_error(best) if data.noisy else 0.0
-    if data.noisy:
-        said += f"; noise of observations alone makes {expected:.1g}"
-    consistent = data.noisy and best.error <= min(CONSISTENT * expected, MOST_NOISE)
+    expected = expected_error(best) if data.noisy or best.error > GOOD else 0.0
+    consistent = best.error <= min(CONSISTENT * expected, MOST_NOISE)
+    if data.noisy or consistent:
+        said += f"; {'noise' if data.noisy else 'rounding'} of observations alone makes {expected:.1g}"
     lawful = not best.draft.empirical
-    if not data.noisy and best.error > GOOD:
+    if not data.noisy and not consistent and best.error > GOOD:
         left = process_noise(best)
         if left is not None:
             expected = expected_error(best, left)

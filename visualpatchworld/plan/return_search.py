@@ -20,6 +20,8 @@ from visualpatchworld.program.env import Imagined
 from visualpatchworld.world.open import Live
 from visualpatchworld.world.world import ActionSpace, World
 
+TELLS_APART = 1e-5  # of the largest return: what nearness counts among plans that earn the same
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReturnPlanner:
@@ -269,7 +271,8 @@ def returns(
 
     Where a program is not known to hold, nothing that it promises counts: any plan that stays inside is better than one
     that does not. Where no plan earns anything and all earn the same, those count for more that lead farther away:
-    there may be something to earn there.
+    there may be something to earn there. Otherwise, of plans that earn the same, one that stays near counts for more:
+    a drift that costs nothing up to the horizon may cost the rest of an episode.
     """
 
     def advance(carry: Any, inputs: Any) -> tuple[Any, None]:
@@ -290,8 +293,10 @@ def returns(
     last, _, earned, outside = jax.lax.scan(advance, start, (actions.swapaxes(0, 1), jnp.arange(horizon)))[0]
     most = jnp.max(jnp.where(jnp.isfinite(earned), jnp.abs(earned), 0.0)) + 1.0
     in_vain = (jnp.nanmax(earned) <= 0) & (jnp.nanmax(earned) - jnp.nanmin(earned) <= 1e-6 * most)
-    away = jnp.sqrt(jnp.mean(((last - state) / jnp.maximum(jnp.std(last, axis=0), 1e-6)) ** 2, axis=-1))
-    return earned + jnp.where(in_vain, away / (1.0 + jnp.max(away)), 0.0) - 2 * most * outside
+    moved = jnp.where(jnp.isfinite(last), last - state, 0.0)
+    away = jnp.sqrt(jnp.mean((moved / jnp.maximum(jnp.std(moved, axis=0), 1e-6)) ** 2, axis=-1))
+    apart = jnp.where(in_vain, 1.0, -TELLS_APART * most) * away / (1.0 + jnp.max(away))
+    return earned + apart - 2 * most * outside
 
 
 def search(

@@ -59,7 +59,7 @@ class LogWorld(World):
         with_rewards = {piece.rewards is not None for piece, _ in pieces}
         if len(with_rewards) > 1:
             raise BadTrace(f"{name} has rewards in some episodes and none in others.")
-        self.field_names = recording.names or tuple(f"o{i}" for i in range(num_fields))
+        self.field_names = recording.names or tuple(f"x{i}" for i in range(num_fields))
         self.dt = recording.dt
         if self.dt is not None and not (np.isfinite(self.dt) and self.dt > 0):
             raise BadTrace(f"{name}: the time between rows must be a positive number of seconds, not {self.dt}.")

@@ -150,7 +150,7 @@ def _names(space: gym.Space, name: str) -> tuple[str, ...]:
     if isinstance(space, gym.spaces.Tuple):
         return tuple(one for i, part in enumerate(space.spaces) for one in _names(part, _joined(name, f"part{i}")))
     if isinstance(space, gym.spaces.Discrete):
-        return (name or "o0",)
+        return (name or "x0",)
     if isinstance(space, (gym.spaces.Box, gym.spaces.MultiDiscrete, gym.spaces.MultiBinary)):
         if len(space.shape) >= 2 and np.issubdtype(space.dtype, np.integer) and np.prod(space.shape) > MOST_FIELDS:
             raise BadSpace(
@@ -165,7 +165,7 @@ def numbered(name: str, count: int) -> tuple[str, ...]:
     """Names of the numbers of one array; the array's own name where it holds a single one."""
     if count == 1 and name:
         return (identifier(name),)
-    stem = f"{identifier(name)}_" if name else "o"
+    stem = f"{identifier(name)}_" if name else "x"
     return tuple(f"{stem}{i}" for i in range(count))
 
 
