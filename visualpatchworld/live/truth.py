@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from visualpatchworld.errors import BadState
 from visualpatchworld.world.trajectory import Trajectory
-from visualpatchworld.world.world import ActionSpace, NoPower, World
+from visualpatchworld.world.world import NoPower, World
 
 # The next action of whoever acts when nobody plans; None when the episode is over.
 Act = Callable[[], np.ndarray | None]
@@ -27,12 +27,12 @@ class Truth(ABC):
     taken back and gone on otherwise.
     """
 
-    name: str
-    field_names: tuple[str, ...]
-    action_space: ActionSpace
-    dt: float | None
     runs: bool  # it can be acted in, so that plans have a true outcome
     num_episodes: int | None  # of a log; a world that runs has as many as there are seeds
+
+    def __init__(self, world: World):
+        self.name, self.field_names = world.name, world.field_names
+        self.action_space, self.dt = world.action_space, world.dt
 
     @abstractmethod
     def begin(self, number: int) -> None:
@@ -72,12 +72,7 @@ class RunningTruth(Truth):
     def __init__(self, world: World, policy: Callable[[np.random.Generator], Act] | None = None, seed: int = 0):
         if "reset" not in world.powers:
             raise NoPower(f"{world.name} cannot be reset.")
-        self.name, self.field_names, self.action_space, self.dt = (
-            world.name,
-            world.field_names,
-            world.action_space,
-            world.dt,
-        )
+        super().__init__(world)
         self._world, self._policy, self._seed = world, policy or self._at_random, seed
         self._copies = "snapshot" in world.powers
         self.begin(0)
@@ -184,12 +179,7 @@ class LoggedTruth(Truth):
     runs = False
 
     def __init__(self, world: World, episodes: list[Trajectory]):
-        self.name, self.field_names, self.action_space, self.dt = (
-            world.name,
-            world.field_names,
-            world.action_space,
-            world.dt,
-        )
+        super().__init__(world)
         self._episodes = episodes
         self.num_episodes = len(episodes)
         self.begin(0)
