@@ -14,7 +14,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 from pydantic import Field, ValidationError
 
-from visualpatchworld.errors import VpwError
+from visualpatchworld.errors import VpwError, first_problem
 from visualpatchworld.files import from_json, write_text
 from visualpatchworld.paper.figures.draw import find_figures, make_figure, write_figure
 from visualpatchworld.paper.record import ConstantRecord
@@ -132,8 +132,7 @@ def _world(results: Results, kind: str, line: Mapping[str, Any]) -> WorldItem:
     try:
         told = _Line.model_validate({**(line.get("fitted") or {}), **line})
     except ValidationError as error:
-        first = error.errors()[0]
-        why = f"The line of {line['name']} is damaged ({'.'.join(map(str, first['loc']))}: {first['msg'].lower()})."
+        why = f"The line of {line['name']} is damaged ({first_problem(error, 'the line')})."
         return WorldItem(name, kind, _Line(name=str(line["name"]), ok=False), None, {}, (), (), {}, why)
     if not told.ok or not told.program:
         return WorldItem(name, kind, told, None, {}, (), (), {}, told.failed or f"No program of {told.name} was found.")

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from visualpatchworld.errors import VpwError
+from visualpatchworld.errors import VpwError, first_problem
 from visualpatchworld.files import from_json, read_text
 from visualpatchworld.paper.record import INDUCTION, PROGRAM, BadRecord, ConstantRecord, Error
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
@@ -171,10 +171,7 @@ class WorldRun:
         try:
             return kind.model_validate(from_json(read_text(path, "record", BadRecord)))
         except ValidationError as error:
-            first = error.errors()[0]
-            raise BadRecord(
-                f"{name} is damaged ({'.'.join(map(str, first['loc']))}: {first['msg'].lower()})."
-            ) from None
+            raise BadRecord(f"{name} is damaged ({first_problem(error, 'the file')}).") from None
         except ValueError:
             raise BadRecord(f"{name} is damaged (it is not JSON).") from None
 
