@@ -29,7 +29,6 @@ LAYERS = [
     ["program.env"],
     [
         "plan.feedback",
-        "plan.candidates",
         "plan.return_search",
         "plan.reward",
         "plan.goal_state",

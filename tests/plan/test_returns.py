@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from plan.truths import ACROBOT, CARTPOLE, MOUNTAIN_CAR, MOUNTAIN_CAR_CONTINUOUS, PENDULUM
 
-from visualpatchworld.plan.candidates import ReturnPlanner
-from visualpatchworld.plan.return_search import returns
+from visualpatchworld.plan.return_search import ReturnPlanner, returns
 from visualpatchworld.plan.reward import CannotPlan, choose_planner, evaluate_return
 from visualpatchworld.program.env import imagine, tracker
 from visualpatchworld.program.program import Program

@@ -187,10 +187,10 @@ def living_in(world: World) -> Live:
 
 
 @contextmanager
-def living_in_copies(name: str, workers: int, settings: dict[str, Any] | None = None) -> Iterator[Live]:
+def living_in_copies(name: str, workers: int) -> Iterator[Live]:
     """The same in so many copies of the world of this name."""
     starting = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=starting, initializer=_open, initargs=(name, settings or {})) as pool:
+    with ProcessPoolExecutor(workers, mp_context=starting, initializer=_open, initargs=(name,)) as pool:
 
         def live(here: Any, actions: Float[np.ndarray, "K H A"], remaining: int) -> Float[np.ndarray, " K"]:
             told, parts = pickle.dumps(here), np.array_split(actions, workers)
@@ -199,9 +199,9 @@ def living_in_copies(name: str, workers: int, settings: dict[str, Any] | None = 
         yield live
 
 
-def _open(name: str, settings: dict[str, Any]) -> None:
+def _open(name: str) -> None:
     global _copy
-    _copy = open_world(name, **settings)
+    _copy = open_world(name)
     _copy.reset(0)
 
 

@@ -228,7 +228,7 @@ class Cube(Simulator):
     def rollout(
         self, engine_state: Float[np.ndarray, " E"], actions: Float[np.ndarray, "K H A"]
     ) -> Float[np.ndarray, "K H S"]:
-        return engine_pool.rollout(Cube, self.constants, engine_state, np.clip(actions, -1.0, 1.0))
+        return engine_pool.rollout(Cube, self.constants, engine_state, actions)
 
     def draw(self) -> UInt8[np.ndarray, "224 224 3"]:
         data = mujoco.MjData(self._model)

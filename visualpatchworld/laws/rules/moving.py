@@ -6,9 +6,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from visualpatchworld.laws.drive import carry, drag, push, rub, set_speed, walk, walk_by_power
+from visualpatchworld.laws.drive import (
+    carry,
+    drag,
+    keep_inside,
+    push,
+    rub,
+    set_speed,
+    stop_at_walls,
+    walk,
+    walk_by_power,
+)
 from visualpatchworld.laws.form import Body, Family, Form, Line, Probe, Scene, Shape, Use
-from visualpatchworld.laws.limits import keep_inside, stop_at_walls
 from visualpatchworld.scene.schema import SceneObject
 
 WALK_STEPS = 20
