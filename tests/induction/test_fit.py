@@ -6,6 +6,7 @@ import pytest
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
+from visualpatchworld.induction import fit as induction_fit
 from visualpatchworld.induction.fit import Fit, fit
 from visualpatchworld.induction.loss import Loss, Model, Trial, quick_search_over, search_over
 from visualpatchworld.induction.windows import (
@@ -51,6 +52,21 @@ def test_smooth_constants_come_back(search):
     assert found.values == pytest.approx({"KEEP": 0.83, "SPEED": 4.2}, rel=1e-6)
     assert all(error is not None and error < 1e-4 for error in found.errors.values())
     assert found.not_finite == 0
+
+
+def test_a_descent_that_loses_its_step_to_rounding_does_not_end_the_fit(monkeypatch: pytest.MonkeyPatch):
+    calls, real = [], induction_fit.least_squares
+
+    def sometimes_lost(*given, **options):
+        calls.append(1)
+        if len(calls) % 3 == 0:
+            raise ValueError("`x` is not within the trust region.")
+        return real(*given, **options)
+
+    monkeypatch.setattr(induction_fit, "least_squares", sometimes_lost)
+    body = "def step(state, action):\n    return State(KEEP * state.x)\n"
+    found = fitted(body, {"KEEP": signed("", "", -2, 2)}, lambda x, a: 0.83 * x)
+    assert found.values == pytest.approx({"KEEP": 0.83}, rel=1e-6) and len(calls) >= 3
 
 
 def test_a_threshold_is_found_by_the_scan():

@@ -192,16 +192,19 @@ def descend(model: Model, loss: Loss, trial: Trial, stage: Stage) -> Trial:
         return Trial(place, trial.options)
 
     for number in range(stage.rounds if len(model.smooth) else 0):
-        solution = least_squares(
-            lambda part: loss.residuals(at(part), stage.horizon),
-            np.clip(trial.place[model.smooth], 1e-6, 1 - 1e-6),
-            jac=lambda part: loss.jacobian(at(part), stage.horizon)[:, model.smooth],  # pyright: ignore[reportArgumentType]
-            bounds=(0.0, 1.0),
-            loss="soft_l1",
-            f_scale=softness(loss.residuals(trial, stage.horizon), stage.no_outlier if number == 0 else 0.0),
-            x_scale="jac",
-            max_nfev=stage.evaluations,
-        )
+        try:
+            solution = least_squares(
+                lambda part: loss.residuals(at(part), stage.horizon),
+                np.clip(trial.place[model.smooth], 1e-6, 1 - 1e-6),
+                jac=lambda part: loss.jacobian(at(part), stage.horizon)[:, model.smooth],  # pyright: ignore[reportArgumentType]
+                bounds=(0.0, 1.0),
+                loss="soft_l1",
+                f_scale=softness(loss.residuals(trial, stage.horizon), stage.no_outlier if number == 0 else 0.0),
+                x_scale="jac",
+                max_nfev=stage.evaluations,
+            )
+        except (ValueError, np.linalg.LinAlgError):
+            break  # slopes so unequal that a step is lost to rounding: the round before stands
         trial = at(solution.x)
     return Trial(trial.place, trial.options, log_cost(loss.residuals(trial, stage.horizon)))
 

@@ -120,7 +120,7 @@ def polish(
         sizes = np.abs(left)
         typical = max(3 * float(np.median(sizes[sizes > 0])) if (sizes > 0).any() else 1.0, 1e-10)
         kept = _Best(residuals, typical, clock)
-        with suppress(_Late):
+        with suppress(_Late, ValueError, np.linalg.LinAlgError):  # the best place so far is kept
             least_squares(
                 kept,
                 place,
