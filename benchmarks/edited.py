@@ -23,8 +23,8 @@ from visualpatchworld.cli._verb import keep_compiled
 from visualpatchworld.domain import load_domain
 from visualpatchworld.paper.evaluation import EvalConfig, measure, measure_floors
 from visualpatchworld.paper.task import summarize
-from visualpatchworld.program.edit import edit
 from visualpatchworld.program.program import Program, read_program
+from visualpatchworld.program.source import edit
 
 ROOT = Path(__file__).parents[1]
 EPISODES, SEED = 62, 1

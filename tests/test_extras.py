@@ -28,7 +28,7 @@ LEARNS_AND_PLANS = """
 import gymnasium as gym
 import numpy as np
 import visualpatchworld as vpw
-from visualpatchworld.plan.candidates import ReturnPlanner
+from visualpatchworld.plan.return_search import ReturnPlanner
 
 rng = np.random.default_rng(0)
 actions = rng.uniform(-1, 1, (8, 40, 1))

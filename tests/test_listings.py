@@ -11,7 +11,7 @@ from test_readme import write_log
 
 from visualpatchworld.cli import _any_world, main
 from visualpatchworld.plan import goal_state, reward
-from visualpatchworld.plan.candidates import ReturnPlanner
+from visualpatchworld.plan.return_search import ReturnPlanner
 
 ROOT = Path(__file__).parent.parent
 SMALL = ReturnPlanner(horizon=8, samples=16, rounds=1, elites=4, execute=4)

@@ -20,9 +20,8 @@ import numpy as np
 
 from visualpatchworld import domains as _bundled
 from visualpatchworld.errors import BadDomain, BadPicture, MissingExtra, UnknownName
-from visualpatchworld.laws.form import Family
+from visualpatchworld.laws.form import Family, Scene
 from visualpatchworld.laws.rules import propose
-from visualpatchworld.laws.scene import Scene
 from visualpatchworld.plan.planner import Planner
 from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.state import SceneTemplate, objects_of_fields

@@ -43,15 +43,8 @@ def roll(
     engine_state: Float[np.ndarray, " E"],
     actions: Float[np.ndarray, "K H A"],
 ) -> Float[np.ndarray, "K H S"]:
-    """The same in this process, with a simulator that is made once for its constants."""
-    simulator = _simulator(kind, constants)
-    states = np.empty((*actions.shape[:2], len(simulator.state_space)))
-    for candidate, sequence in enumerate(actions):
-        simulator.set_engine_state(engine_state)
-        for step, action in enumerate(sequence):
-            simulator.advance(action)
-            states[candidate, step] = simulator.get_state()
-    return states
+    """The same in this process, one after the other, with a simulator that is made once for its constants."""
+    return Simulator.rollout(_simulator(kind, constants), engine_state, actions)
 
 
 @functools.lru_cache(maxsize=8)

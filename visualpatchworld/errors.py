@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class VpwError(Exception):
@@ -58,6 +62,12 @@ class WorkerFailed(VpwError):
 
 class BadPicture(VpwError):
     """A picture of the wrong size or kind, or none at all."""
+
+
+def first_problem(error: ValidationError, whole: str) -> str:
+    """Where data first broke the rules of its kind, and how; `whole` names what was checked."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or whole}: {first['msg'].lower()}"
 
 
 def printable(text: str) -> str:

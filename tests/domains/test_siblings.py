@@ -15,7 +15,7 @@ from visualpatchworld.domains.pusht.simulator import PHYSICS_STEP_S, PushTConsta
 from visualpatchworld.domains.reacher.simulator import STEP_S, SUBSTEPS, ReacherConstants, build_model, lengths
 from visualpatchworld.domains.tworoom.simulator import DOOR_MARGIN_PX, PUSH_BACK_PX
 from visualpatchworld.graphics import mujoco
-from visualpatchworld.laws.meeting import meet
+from visualpatchworld.laws.contact import meet
 from visualpatchworld.laws.rules.touching import parts_of
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit

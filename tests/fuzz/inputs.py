@@ -11,7 +11,7 @@ from paper.made_results import add, add_analysis, add_floors
 from report.made_run import TEXT, induction, make_run
 
 from visualpatchworld.domain import load_domain
-from visualpatchworld.llm.client import Budget, Client, Sampling, Tape
+from visualpatchworld.llm import Budget, Client, Sampling, Tape
 from visualpatchworld.program.program import Program
 from visualpatchworld.scene.picture import write_picture
 from visualpatchworld.scene.vlm import VlmExtractor

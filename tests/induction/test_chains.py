@@ -16,7 +16,7 @@ from visualpatchworld.induction.march import roll_columns
 from visualpatchworld.induction.motion import assemble
 from visualpatchworld.induction.reading import Coordinate, FieldRole, Integrator, Reading
 from visualpatchworld.laws import chain as laws
-from visualpatchworld.laws.limits import stop_links
+from visualpatchworld.laws.chain import stop_links
 
 DT = 0.03
 HORIZON = 25

@@ -1,11 +1,16 @@
 """What the columns of an observation are is read from observations alone, and a user may correct it."""
 
+import re
+
 import numpy as np
 import pytest
 from draws import SEED
 from zoo import PUSH, bounce, extra_columns, geared, pendulum, rk4_repeat, run, second_order, viscous, wrapped_pendulum
 
 from visualpatchworld.induction.fields import BadField, parse_corrections, read_fields
+from visualpatchworld.induction.reading import Coordinate
+from visualpatchworld.induction.unpaired import derived_expression
+from visualpatchworld.world.trajectory import Trajectory
 
 
 def roles(animal, **given):
@@ -94,3 +99,17 @@ def test_a_column_may_have_a_shift_of_each_episode():
     assert [field.role for field in reading.fields] == ["coordinate", "derived", "velocity"], f"seed {SEED}"
     shifts = [reading.states(t)[:, -1] for t in trajectories]
     assert max(np.ptp(shift) for shift in shifts) < 1e-6 < np.ptp([shift[0] for shift in shifts]), f"seed {SEED}"
+
+
+def test_a_column_that_is_off_in_few_rows_has_the_numbers_of_the_others():
+    rng = np.random.default_rng(SEED)
+    lengths = [float(f"{value:.2g}") for value in rng.uniform(0.1, 0.9, 2)]
+    coordinates = (Coordinate("a", (0,), True, "a_speed", 2), Coordinate("b", (1,), True, "b_speed", 3))
+    angles, speeds = rng.uniform(-3, 3, (400, 2)), rng.normal(size=(400, 2))
+    tip = lengths[0] * np.cos(angles[:, 0]) + lengths[1] * np.cos(angles.sum(axis=1)) + 1e-6 * speeds[:, 0]
+    tip[rng.choice(400, 4, replace=False)] += 0.004
+    seen = Trajectory(np.column_stack([angles, speeds, tip]), np.zeros((399, 0)))
+    found = derived_expression([seen], 4, coordinates, (), np.zeros(5))
+    assert found is not None
+    numbers = sorted(float(text) for text in re.findall(r"(?<![\w.])[\d.]+(?= \*)", found.code))
+    assert numbers == pytest.approx(sorted(lengths), rel=1e-6)

@@ -12,7 +12,7 @@ from rich.console import Console
 from visualpatchworld.cli._verb import candidates_table
 from visualpatchworld.induction.select import ProbeVerdict, Refutation, refutation
 from visualpatchworld.paper.record import read_induction
-from visualpatchworld.report.sections import evidence_of
+from visualpatchworld.report.run import evidence_of
 
 TOLERANCES = {"finger_m": 0.002, "joint_rad": 0.5}
 # Raw magnitudes mislead: the fingertip is 20 times its tolerance off, the joints 1.2 times, and of the speed nothing is

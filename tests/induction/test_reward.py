@@ -42,6 +42,14 @@ def test_a_sum_of_squares_is_found(rng):
     assert found.expression.count("**") == 3
 
 
+def test_terms_that_only_fit_what_no_term_gives_are_left_out(rng):
+    a, b = rng.uniform(0.5, 3, 2)
+    steps = made_steps(rng, lambda x, t, v, s, u: -a * x**2 - b * u**2 + 1e-3 * np.sin(3 * x + 5 * v) * s)
+    found = find_reward(READING, SPACE, steps)
+    assert not found.exact and found.left < 1e-3
+    assert found.expression.count("**") == 2 and found.expression.count("*") <= 6
+
+
 def test_a_product_of_factors_is_found(rng):
     wide, share = rng.uniform(1, 3), rng.uniform(0.3, 0.7)
     steps = made_steps(

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from visualpatchworld.laws.contact import gap_to_polygon, push_smoothly, touch_planes
-from visualpatchworld.laws.vector import rotate, rotate_back
+from visualpatchworld.laws.contact import gap_to_polygon, push_smoothly, rotate, rotate_back, touch_planes
 
 HULL = ((-3.0, 0.0), (4.0, -1.0), (5.0, 2.0), (0.5, 6.0), (-2.5, 4.0))
 PLANES = ((1.0, 0.0, 1.0), (0.0, 1.0, 2.0), (-1.0, 0.0, -20.0), (0.6, -0.8, -9.0))

@@ -12,9 +12,8 @@ import visualpatchworld.laws
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName
 from visualpatchworld.laws.constant import Constant, positive
-from visualpatchworld.laws.form import Body, Form, Use
+from visualpatchworld.laws.form import Body, Form, Scene, Use
 from visualpatchworld.laws.rules import NoForms, propose
-from visualpatchworld.laws.scene import Scene
 from visualpatchworld.program.source import emit, functions_of
 from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.state import StateField, StateSpace

@@ -11,7 +11,7 @@ from visualpatchworld.errors import VpwError
 from visualpatchworld.live import session as sessions
 from visualpatchworld.live.session import CannotAim, Session
 from visualpatchworld.live.start import start
-from visualpatchworld.live.truth import LoggedTruth, RunningTruth
+from visualpatchworld.live.worlds import LoggedTruth, RunningTruth
 from visualpatchworld.paper.record import find_program
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.open import open_world

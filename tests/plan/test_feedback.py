@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from visualpatchworld.plan.candidates import ReturnPlanner
 from visualpatchworld.plan.feedback import first_guide, guided, improved, margin_of, shifted_guide
+from visualpatchworld.plan.return_search import ReturnPlanner
 from visualpatchworld.plan.reward import evaluate_return
 from visualpatchworld.program.env import as_env, imagine
 from visualpatchworld.program.program import Program

@@ -8,8 +8,8 @@ import pytest
 from plan.truths import PENDULUM
 
 import visualpatchworld as vpw
-from visualpatchworld.plan.candidates import ReturnPlanner
 from visualpatchworld.plan.goal_state import BadGoal, Wanted, told_goal
+from visualpatchworld.plan.return_search import ReturnPlanner
 
 PLANNER = ReturnPlanner(horizon=50, samples=128, rounds=3, elites=12, execute=5)
 

@@ -1,10 +1,11 @@
 """Planning for a return, with programs written by hand in place of induced ones, in the true worlds."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from plan.truths import ACROBOT, CARTPOLE, MOUNTAIN_CAR, MOUNTAIN_CAR_CONTINUOUS, PENDULUM
 
-from visualpatchworld.plan.candidates import ReturnPlanner
+from visualpatchworld.plan.return_search import ReturnPlanner, returns
 from visualpatchworld.plan.reward import CannotPlan, choose_planner, evaluate_return
 from visualpatchworld.program.env import imagine, tracker
 from visualpatchworld.program.program import Program
@@ -38,6 +39,14 @@ def test_the_horizon_is_chosen_in_imagination_without_a_step():
     planner = choose_planner(world, imagine(MOUNTAIN_CAR), [0, 1], ReturnPlanner(horizon=200, samples=128, rounds=3))
     assert world.env_steps == before
     assert planner.horizon >= 100  # nothing nearer sees the goal
+
+
+def test_of_plans_that_earn_the_same_one_that_stays_near_counts_for_more():
+    state = jnp.zeros(4)
+    forth_and_back, forth = jnp.tile(jnp.array([0.0, 1.0]), 5), jnp.ones(10)
+    plans = jnp.stack([forth, forth_and_back])[..., None]
+    earned = returns(imagine(CARTPOLE), state, plans[:, :8], jnp.asarray(8))
+    assert int(jnp.argmax(earned)) == 1 and float(earned.max() - earned.min()) < 1e-2
 
 
 def test_the_same_planner_plans_in_the_world_itself():

@@ -7,8 +7,8 @@ import pytest
 from toy_program import RIGHT
 
 from visualpatchworld.errors import UnknownName, VpwError
-from visualpatchworld.program.edit import edit, parse_changes
 from visualpatchworld.program.program import Program
+from visualpatchworld.program.source import edit, parse_changes
 
 HEADED = Program(
     '"""A puck.\n\nHeld-out error: 0.\n"""\n'

@@ -14,7 +14,7 @@ from scripted_server import scripted
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadGraph, BadPicture
-from visualpatchworld.llm.client import Budget, Client, Endpoint, EndpointFailed
+from visualpatchworld.llm import Budget, Client, Endpoint, EndpointFailed
 from visualpatchworld.scene.picture import as_data_url, read_picture
 from visualpatchworld.scene.schema import parse_graph
 from visualpatchworld.scene.vlm import VlmExtractor

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from visualpatchworld.errors import UnknownName
-from visualpatchworld.world.dmc_world import DmcWorld
+from visualpatchworld.world.environment import DmcWorld
 from visualpatchworld.world.open import open_world
 
 

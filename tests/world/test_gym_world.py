@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from visualpatchworld.errors import BadState, VpwError
-from visualpatchworld.world.gym_world import BadEnvironment, GymWorld
+from visualpatchworld.world.environment import BadEnvironment, GymWorld
 from visualpatchworld.world.world import NoPower
 
 CLASSIC = ["Pendulum-v1", "CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Acrobot-v1"]

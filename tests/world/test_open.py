@@ -6,7 +6,7 @@ import pytest
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
-from visualpatchworld.world.gym_world import GymWorld
+from visualpatchworld.world.environment import GymWorld
 from visualpatchworld.world.live import DomainWorld
 from visualpatchworld.world.open import UnknownWorld, open_world
 

@@ -244,7 +244,7 @@ def baseline(
     """
     from visualpatchworld.files import make_folder, write_text
     from visualpatchworld.induction.windows import trajectories_of
-    from visualpatchworld.llm.client import Budget, Client, Endpoint, Price, Sampling, Tape
+    from visualpatchworld.llm import Budget, Client, Endpoint, Price, Sampling, Tape
     from visualpatchworld.paper.baselines.study import find_method, run, summary
     from visualpatchworld.paper.record import PROGRAM, SEARCH
     from visualpatchworld.trace.episode import collect, for_fitting

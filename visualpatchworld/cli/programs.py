@@ -111,9 +111,9 @@ def edit(
     Example: vpw edit world_model.py "HOUSE=(100.0, 112.0)" RADIUS=9 --out moved.py
     """
     from visualpatchworld.files import write_text
-    from visualpatchworld.program.edit import edit as edited
-    from visualpatchworld.program.edit import parse_changes
     from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.program.source import edit as edited
+    from visualpatchworld.program.source import parse_changes
 
     before = Program(read_program(program), program)
     asked = parse_changes(changes, before)

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.laws.probe import Probe
+from visualpatchworld.laws.form import Probe
 from visualpatchworld.scene.extractor import ToolExtractor
 from visualpatchworld.scene.schema import SceneGraph
 from visualpatchworld.simulator import Constants

@@ -31,7 +31,7 @@ from visualpatchworld.induction.search import Found
 from visualpatchworld.induction.terms import Rows, rows_of
 from visualpatchworld.induction.transitions import Transitions, transitions
 from visualpatchworld.induction.verdict import judge, open_rows
-from visualpatchworld.plan.candidates import ReturnPlanner
+from visualpatchworld.plan.return_search import ReturnPlanner
 from visualpatchworld.plan.reward import rehearse
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import collect, record, replay

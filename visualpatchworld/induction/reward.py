@@ -15,7 +15,7 @@ from visualpatchworld.induction.ends import find_ends, tests
 from visualpatchworld.induction.events import repeated
 from visualpatchworld.induction.motion import Number
 from visualpatchworld.induction.reading import Reading
-from visualpatchworld.induction.reward_forms import find_factors, find_peak, sparsest, stepwise
+from visualpatchworld.induction.reward_forms import fewest, find_factors, find_peak, sparsest, stepwise
 from visualpatchworld.induction.reward_places import find_distances
 from visualpatchworld.induction.transitions import (
     Transitions,
@@ -29,7 +29,7 @@ from visualpatchworld.laws.shaping import wrap
 from visualpatchworld.world.world import ActionSpace
 
 EXACT = 2e-6  # of the spread, what single precision leaves
-CLOSE = 0.02  # of the spread: an error that a planner hardly feels
+NEARLY = 5e-4  # of the spread: terms that bring less than this together only fit what no term gives
 MOST_TERMS = 14
 ENDED = "np.where(terminated(next_state), 1.0, 0.0)"
 PLAIN_LIBRARIES = 2  # of those: the state after a step, and the state before it
@@ -98,7 +98,9 @@ def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions, cloc
     if not found[-1].exact and steps.rewards.min() >= 0 and not clock.over:
         found.append(_product(reading, actions, steps, judged, clock))
     exact = [reward for reward in found if reward.exact]
-    return exact[0] if exact else min(found, key=lambda reward: reward.left)
+    least = min(reward.left for reward in found)
+    near = [reward for reward in found if reward.left <= max(least, NEARLY)]
+    return exact[0] if exact else min(near, key=lambda reward: len(reward.expression))
 
 
 def holds(reward: Reward, steps: Transitions) -> bool:
@@ -170,6 +172,9 @@ def _sum_of(library: Sequence[str], steps: Transitions, judged: np.ndarray, cloc
     if chosen.left > EXACT and not clock.over:
         chosen = sparsest(columns[~judged], target[~judged], EXACT, clock) or chosen
     spread = float(np.std(target))
+    if chosen.left > EXACT:
+        enough = NEARLY * spread / max(float(np.sqrt(np.mean(target**2))), 1e-300)
+        chosen = fewest(columns[~judged], target[~judged], chosen, enough)
     weights = _shortened(columns[:, chosen.columns], target, chosen.weights, spread)
     left = float(np.sqrt(np.mean((target - columns[:, chosen.columns] @ weights)[judged] ** 2))) / spread
     terms = [_term(weight, library[int(i)]) for i, weight in zip(chosen.columns, weights, strict=True) if weight]

@@ -91,6 +91,18 @@ def sparsest(
     return Sum(best.columns, best.weights / sizes[best.columns], best.left)
 
 
+def fewest(library: Float[np.ndarray, "N M"], target: Float[np.ndarray, " N"], found: Sum, enough: float) -> Sum:
+    """The sum without the columns that it can lose, the least needed first, while it leaves no more than `enough`."""
+    spread = max(float(np.sqrt(np.mean(target**2))), 1e-300)
+    while len(found.columns) > 1:
+        kept = (np.delete(found.columns, i) for i in range(len(found.columns)))
+        shorter = min((_least_squares(library, target, columns, spread) for columns in kept), key=lambda s: s.left)
+        if shorter.left > enough:
+            break
+        found = shorter
+    return found
+
+
 def _next(library: np.ndarray, target: np.ndarray, chosen: np.ndarray) -> int:
     """The column that explains most of what the chosen ones leave; judged after they were taken out of it, too."""
     if len(chosen):

@@ -16,8 +16,7 @@ from visualpatchworld.induction.blackbox import BlackBox
 from visualpatchworld.induction.fit import Fit, fit
 from visualpatchworld.induction.loss import FitStages, quick_search_over, retry_over
 from visualpatchworld.induction.windows import Windows
-from visualpatchworld.laws.form import Family, Form
-from visualpatchworld.laws.probe import Probe
+from visualpatchworld.laws.form import Family, Form, Probe
 from visualpatchworld.program.source import unfitted
 from visualpatchworld.scene.state import StateSpace
 from visualpatchworld.world.trajectory import Trajectory

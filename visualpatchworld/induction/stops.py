@@ -17,7 +17,7 @@ from visualpatchworld.induction.march import roll_columns
 from visualpatchworld.induction.motion import Limit, Number, Rates, gained, summands
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.terms import Rows
-from visualpatchworld.laws.limits import stop_body, stop_links
+from visualpatchworld.laws.chain import stop_body, stop_links
 
 LEAST_ROWS = 4  # beyond an end
 MOST_ROWS = 300  # that constants are fitted to

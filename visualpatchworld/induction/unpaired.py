@@ -23,6 +23,7 @@ MOST_TERMS = 5  # of a column that follows from others
 EXACT = 1e-5  # of the column's spread may be left
 NEAR = 5e-3  # the same for sums of few terms: an engine may compute a column at a slightly other moment
 NEAR_TERMS = 3
+FAR_OFF = 6.0  # medians of what is left: rows beyond do not say what a column is
 NOISE = 0.95  # of a column's spread that nothing predicts
 HIDDEN = 0.15  # a coordinate with a hidden velocity leaves at least this part of its changes to it
 
@@ -121,11 +122,29 @@ def _derived_at(
     left = float(np.sqrt(np.mean((target[1::2] - design[1::2][:, chosen] @ beta) ** 2)))
     if left > 3 * enough:
         return None
+    if exact == NEAR:
+        beta = _of_most_rows(design[:, chosen], target, beta)
     parts = [_part(value, codes[i]) for value, i in zip(beta, chosen, strict=True)]
     code = " + ".join(parts).replace("+ -", "- ")
     for name, moment in earlier.items():
         code = re.sub(rf"\bstate\.{name}\b", moment, code)
     return Expression(code, code.replace("state.", "").replace("np.", ""), left / (spread or 1.0), shifted)
+
+
+def _of_most_rows(design: Float[np.ndarray, "N C"], target: Float[np.ndarray, " N"], beta: np.ndarray) -> np.ndarray:
+    """The numbers by which most rows are met best, with as few digits as that takes: a column that is computed at another
+    moment is far off in few rows, such as at a stop.
+    """
+    for _ in range(5):
+        left = np.abs(target - design @ beta)
+        usual = left <= FAR_OFF * float(np.median(left))
+        beta = solve(design[usual], target[usual])
+
+    def off(numbers: np.ndarray) -> float:
+        return float(np.median(np.abs(target - design @ numbers)))
+
+    rounded = (np.array([float(f"{value:.{digits}g}") for value in beta]) for digits in range(1, 10))
+    return next((numbers for numbers in rounded if off(numbers) <= 1.1 * off(beta)), beta)
 
 
 def _centred(values: np.ndarray, lengths: Sequence[int]) -> np.ndarray:

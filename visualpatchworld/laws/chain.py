@@ -1,5 +1,5 @@
-"""Planar chains of slides and hinges: their inertia, how they
-swing under torques, where they end, and one solver for all of it.
+"""Planar chains of slides and hinges: their inertia, how they swing under torques, where they end, what stops them,
+and one solver for all of it.
 
 Hinges that a scene shows have angles that count from the link before. A chain that only fields tell of has links with
 an angle in the plane and a speed: `lumps[i][j]` couples links i and j, so that their kinetic energy is half the sum of
@@ -8,11 +8,13 @@ lumps[i][j] * speed_i * speed_j * cos(angle_i - angle_j); a slide is a link with
 
 import numpy as np
 
-from visualpatchworld.laws.constant import positive, signed
+from visualpatchworld.laws.constant import positive, signed, threshold
 
 LENGTH = positive("L", "length of the link", 0.01, 10)
 # Torques count in units of the torque at full action, so inertia and damping have no kilograms in them.
 DAMPING = positive("s", "torque against a hinge's speed", 0.001, 10)
+LIMIT = signed("rad", "how far it bends either way", 0, 4)
+FARTHEST = threshold("L", "distance from the base with the arm straight", 0, 2)
 
 
 def end_of_links(angles, *, length=LENGTH):
@@ -101,3 +103,62 @@ def solve(matrix, right):
     smaller = [[matrix[i][j] - shares[i] * top[j] for j in rest] for i in rest]
     others = solve(smaller, [right[i] - shares[i] * right[0] for i in rest])
     return ((right[0] - sum(top[j] * others[j - 1] for j in rest)) / top[0], *others)
+
+
+def clip_angle(angles, hinge, *, limit=LIMIT):
+    """A hinge bends to its limit and no further."""
+    return tuple(np.clip(angle, -limit, limit) if i == hinge else angle for i, angle in enumerate(angles))
+
+
+def soft_stop(
+    torques,
+    matrix,
+    angles,
+    speeds,
+    hinge,
+    *,
+    limit=LIMIT,
+    stiffness=positive("1/s^2", "pull of the stop back to the limit", 10, 10000),
+    braking=positive("1/s", "loss of speed in the stop", 1, 1000),
+    give=positive("1/s^2", "how much the stop gives way to a torque", 0.1, 10000),
+):
+    """The torques with that of a damped spring that pushes a hinge back from beyond its limit and never pulls."""
+    side, depth = np.sign(angles[hinge]), np.abs(angles[hinge]) - limit
+    wanted = -side * stiffness * depth - braking * speeds[hinge]
+    alone = [1.0 if i == hinge else 0.0 for i in range(len(torques))]
+    push = (wanted - solve(matrix, torques)[hinge]) / (give + solve(matrix, alone)[hinge])
+    push = np.where((depth > 0) & (side * push < 0), push, 0.0)
+    return [torque + push * part for torque, part in zip(torques, alone, strict=True)]
+
+
+def stop_links(forces, mass, shares, place, speed, low, high, stiffness, braking, give):
+    """Forces on links with those of a soft stop: beyond its ends the sum of `shares` is pushed back, never pulled.
+
+    The stop asks for an acceleration, as a damped spring has it, and gets it but for what it gives way to force.
+    """
+    over = np.maximum(place - high, 0.0) + np.minimum(place - low, 0.0)
+    eased = sum(share * part for share, part in zip(shares, solve(mass, shares), strict=True))
+    free = sum(share * part for share, part in zip(shares, solve(mass, forces), strict=True))
+    push = (-stiffness * over - braking * speed - free) / (eased + give)
+    push = np.where(over * push < 0, push, 0.0)
+    return [force + share * push for share, force in zip(shares, forces, strict=True)]
+
+
+def stop_body(gained, place, speed, low, high, stiffness, braking, keep):
+    """The acceleration of a body in a soft stop: pushed back beyond its ends, never pulled; a part is its own."""
+    over = np.maximum(place - high, 0.0) + np.minimum(place - low, 0.0)
+    held = keep * gained - (1 - keep) * (stiffness * over + braking * speed)
+    return np.where(over * (held - gained) < 0, held, gained)
+
+
+def within_length(place, *, farthest=FARTHEST):
+    """The arm ends the fingertip's way outwards."""
+    scale = np.minimum(farthest / np.sqrt(place[0] ** 2 + place[1] ** 2 + 1e-12), 1.0)
+    return scale * place[0], scale * place[1]
+
+
+def within_bend(place, *, farthest=FARTHEST, nearest=threshold("L", "distance from the base with the arm bent", 0, 2)):
+    """The arm ends the fingertip's way outwards, and its limit of bending the way inwards."""
+    distance = np.sqrt(place[0] ** 2 + place[1] ** 2 + 1e-12)
+    scale = np.clip(distance, nearest, farthest) / distance
+    return scale * place[0], scale * place[1]

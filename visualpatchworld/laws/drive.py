@@ -1,8 +1,11 @@
-"""Drives: how an action moves a body. Bodies in the plane are (x, y) or (x, y, vx, vy, ...)."""
+"""How an action moves a body, what takes its speed, and the walls of its room.
+
+Bodies in the plane are (x, y) or (x, y, vx, vy, ...); a disc that moves in jumps meets borders, and walls with doors.
+"""
 
 import numpy as np
 
-from visualpatchworld.laws.constant import positive, signed
+from visualpatchworld.laws.constant import positive, signed, threshold
 
 SPEED = positive("L/step", "distance of a step at full action", 0.0001, 0.1)
 REACH = positive("L", "distance to the target at full action", 0.001, 1)
@@ -93,3 +96,42 @@ def slide_on(place, way, *, memory=signed("", "share of its last way that it goe
 def way_between(before, after):
     """The way from one place to another."""
     return after[0] - before[0], after[1] - before[1]
+
+
+def drag(velocity, dt, *, drag=positive("1/s", "share of the velocity lost per second", 0.001, 8)):
+    """The body loses a share of its velocity."""
+    return tuple((1.0 - dt * drag) * speed for speed in velocity)
+
+
+def rub(velocity, dt, *, friction=positive("L/s^2", "deceleration while it slides", 0.0001, 5)):
+    """The body loses the same bit of speed each step, until it lies still."""
+    total = np.sqrt(sum(speed**2 for speed in velocity) + 1e-12)
+    left = np.maximum(0.0, 1.0 - dt * friction / total)
+    return tuple(left * speed for speed in velocity)
+
+
+def keep_inside(place, *, middle, half_size, radius):
+    """The nearest place at which the disc is inside the border."""
+    x = np.clip(place[0], middle[0] - half_size[0] + radius, middle[0] + half_size[0] - radius)
+    y = np.clip(place[1], middle[1] - half_size[1] + radius, middle[1] + half_size[1] - radius)
+    return x, y
+
+
+def stop_at_walls(
+    before,
+    place,
+    *,
+    walls,
+    radius,
+    margin=threshold("L", "room at a door beyond its drawn half width", -0.02, 0.02),
+    push_back=signed("L", "how far a wall throws the disc back", 0, 0.03),
+):
+    """A move that would enter a wall ends before it, unless it goes through a door."""
+    place = list(place)
+    for across, wall, half, doors in walls:  # across: the coordinate that the wall bounds, 0 for x and 1 for y
+        side = np.where(before[across] < wall, -1.0, 1.0)
+        stopped = side * (place[across] - wall) < half + radius
+        for door, door_half in doors:
+            stopped = stopped & (np.abs(place[1 - across] - door) > door_half + margin)
+        place[across] = np.where(stopped, wall + side * (half + radius + push_back), place[across])
+    return place[0], place[1]

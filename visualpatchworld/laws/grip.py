@@ -5,7 +5,7 @@ of its fingers goes from 0 to 1, a block is (x, y, z, yaw).
 import numpy as np
 
 from visualpatchworld.laws.constant import positive, signed, threshold
-from visualpatchworld.laws.vector import rotate
+from visualpatchworld.laws.contact import rotate
 
 STRIDE = positive("L", "way of the hand in a step at full action, once it moves", 0.001, 1)
 TURN = positive("rad", "turn of the hand in a step at full action, once it moves", 0.001, 10)

@@ -181,7 +181,7 @@ def world_text(session: Session) -> str:
     )
 
 
-def motion_text(session: Session, serial: int = 0, note: str = "") -> str:
+def motion_text(session: Session, serial: int = 0) -> str:
     """What changes: values, the stretch, true and imagined, and the goal."""
     steps = np.arange(len(session.motion.observations))
     steps = steps[:: max(1, math.ceil((len(steps) - 1) / MOST_FRAMES))]
@@ -190,7 +190,6 @@ def motion_text(session: Session, serial: int = 0, note: str = "") -> str:
     parts = {
         "kind": "motion",
         "serial": serial,
-        "note": note,
         "values": session.values,
         "changed": len(session.changed),
         "horizon": session.horizon,

@@ -16,10 +16,9 @@ from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import CannotWrite, VpwError
 from visualpatchworld.files import write_text
-from visualpatchworld.live.imagination import Aim, Imagination, Motion
-from visualpatchworld.live.truth import Truth
-from visualpatchworld.program.edit import Dial
+from visualpatchworld.live.worlds import Aim, Imagination, Motion, Truth
 from visualpatchworld.program.program import Program
+from visualpatchworld.program.source import Dial
 from visualpatchworld.world.trajectory import Trajectory
 
 if TYPE_CHECKING:  # a drawing shows sessions

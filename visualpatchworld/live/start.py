@@ -11,12 +11,11 @@ from jaxtyping import Float
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.live.drawing import Drawing, drawing_of
-from visualpatchworld.live.imagination import Imagination
 from visualpatchworld.live.session import HORIZONS, Goal, Session, begun
-from visualpatchworld.live.truth import LoggedTruth, RunningTruth, Truth
+from visualpatchworld.live.worlds import Imagination, LoggedTruth, RunningTruth, Truth
 from visualpatchworld.paper.record import FoundProgram
-from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import Program, load_program, read_program
+from visualpatchworld.program.source import dials_of
 from visualpatchworld.trace.file import read_traces
 from visualpatchworld.world.live import DomainWorld
 from visualpatchworld.world.log import LogWorld

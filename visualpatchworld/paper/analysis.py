@@ -15,7 +15,7 @@ from jaxtyping import UInt8
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.errors import BadPicture, VpwError
+from visualpatchworld.errors import BadPicture, VpwError, first_problem
 from visualpatchworld.files import from_json, make_folder, read_bytes, to_json, write_text
 from visualpatchworld.induction.windows import trajectories_of
 from visualpatchworld.paper.cell import BadResults
@@ -288,8 +288,7 @@ def _read(path: Path) -> Analysis:
         pictures = {name: read_picture(_picture_path(path, name)) for name in told.pictures}
         return Analysis(**{**told.model_dump(), "pictures": pictures})
     except ValidationError as error:
-        first = error.errors()[0]
-        reason = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg'].lower()}"
+        reason = first_problem(error, "the file")
     except BadPicture as error:
         reason = str(error).rstrip(".")
     except ValueError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from visualpatchworld.errors import VpwError
+from visualpatchworld.errors import VpwError, first_problem
 from visualpatchworld.files import from_json, read_bytes, read_text, to_json
 
 if TYPE_CHECKING:  # records are read where no program runs, and programs load JAX
@@ -110,8 +110,7 @@ def read_induction(path: Path) -> InductionRecord:
     try:
         return InductionRecord.model_validate(from_json(text))
     except ValidationError as error:
-        first = error.errors()[0]
-        said = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg'].lower()}"
+        said = first_problem(error, "the file")
     except ValueError:
         said = "it is not JSON"
     raise BadRecord(f"{path.name} is damaged ({said}); delete it and run `vpw run` again.")

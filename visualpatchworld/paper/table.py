@@ -121,9 +121,9 @@ def words(text: str) -> Entry:
     return Entry(text)
 
 
-def quote(value: object, detail: str = "", digits: int = 2) -> Entry:
+def quote(value: object, detail: str = "") -> Entry:
     """An entry that others published."""
-    text = value if isinstance(value, str) else number(value, digits)  # type: ignore[arg-type]
+    text = value if isinstance(value, str) else number(value, 2)  # type: ignore[arg-type]
     return Entry(text, detail, quoted=True)
 
 

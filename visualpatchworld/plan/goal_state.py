@@ -18,9 +18,8 @@ from jaxtyping import Array, Bool, Float
 
 from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.files import from_json
-from visualpatchworld.plan.candidates import ReturnPlanner, rest_units, to_actions
 from visualpatchworld.plan.feedback import FULL_TURN, turns
-from visualpatchworld.plan.return_search import compiled_search
+from visualpatchworld.plan.return_search import ReturnPlanner, compiled_search, rest_units, to_actions
 from visualpatchworld.plan.reward import NO_LIMIT, Controller, Policy, choose_planner
 from visualpatchworld.program.env import Imagined, imagine, tracker
 from visualpatchworld.program.program import Program
@@ -251,7 +250,6 @@ def seeking(world: Imagined, radii_off: Callable[[Float[Array, " S"]], Float[Arr
             reward=reward,
             terminated=lambda after: world.terminated(after) | met(after),
             has_reward=True,
-            has_end=True,
         ),
         met,
     )

@@ -14,14 +14,17 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.plan.candidates import ReturnPlanner, rest_units, shifted, to_actions
 from visualpatchworld.plan.return_search import (
+    ReturnPlanner,
     Search,
     action_of,
     begun,
     compiled_search,
     imagined_return,
+    rest_units,
     search_in_world,
+    shifted,
+    to_actions,
 )
 from visualpatchworld.program.env import Imagined, imagine, tracker
 from visualpatchworld.program.program import Program

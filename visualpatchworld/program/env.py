@@ -32,7 +32,6 @@ class Imagined:
     terminated: Callable[[Any], Any]  # next state -> truth value
     valid: Callable[[Any], Any]  # state -> truth value: whether the program's laws were seen to hold there
     has_reward: bool
-    has_end: bool
 
     def ahead(self, state: Float[Array, " S"], actions: Float[Array, "H A"]) -> Float[Array, "H O"]:
         """What is observed after each action from this state on; under JAX."""
@@ -93,7 +92,6 @@ def imagine(
         over,
         inside,
         model.reward is not None,
-        model.terminated is not None,
     )
 
 

@@ -18,8 +18,15 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.ma  # numpy brings it in late, when no file can be opened any more
 
-from visualpatchworld.program.sandbox_lanes import LanesStep, UnfitForLanes, fit_for_lanes, together
-from visualpatchworld.program.sandbox_modules import OWN_MODULE, lanes_builtins, plain_builtins
+from visualpatchworld.program.sandbox_modules import (
+    OWN_MODULE,
+    LanesStep,
+    UnfitForLanes,
+    fit_for_lanes,
+    lanes_builtins,
+    plain_builtins,
+    together,
+)
 
 CLONE_NEWUSER, CLONE_NEWNET, CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 4, 38, 22, 2

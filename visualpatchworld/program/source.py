@@ -1,21 +1,35 @@
-"""Emission: the text of a program, made of the very source of
-the laws that are fitted and a `step` that shows their order.
+"""The text of a program: emitted from the very source of the laws that are fitted, with a `step` that shows their order;
+and its constants as numbers that can be turned within bounds, by edits that keep everything else of it.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
+import numpy as np
+
+from visualpatchworld.errors import UnknownName
 from visualpatchworld.laws.constant import Constant
 from visualpatchworld.laws.form import Body, Form, Law, Line, Shape, Use
-from visualpatchworld.program.program import Program
+from visualpatchworld.program.program import BadProgram, Program
 
 LINE_LENGTH = 120
+LINE = re.compile(r"^(?P<name>[A-Za-z_]\w*) = (?P<value>[^#\n]*?)\s*(?:#\s*(?P<said>.*))?$")
+# Of what constants of the same unit usually are: such a value is zero to within rounding, and says nothing about
+# bounds.
+SMALL = 1e-6
+STANDARD_ERRORS = 4.0  # that a dial reaches at least
+MOST_WHOLE = 4  # times its value that a whole number may become
+LARGEST = 1e12  # what no world has
+MOST_TURNS = 10_000  # of a loop over a whole-number constant
 
 
 def unfitted(form: Form) -> Program:
@@ -191,3 +205,203 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return tuple(_plain(part) for part in value)
     return value if isinstance(value, int) else round(float(value), 6)
+
+
+@dataclass(frozen=True)
+class Dial:
+    """One constant: its name, value and bounds, and the unit,
+    standard error and meaning that stand beside it in the text.
+    """
+
+    name: str
+    line: int  # of the text, from 1
+    value: float
+    stderr: float | None
+    unit: str
+    meaning: str
+    low: float
+    high: float
+    whole: bool  # a whole number, such as a count of sub-steps
+
+    def turned(self, value: float) -> float | None:
+        """The value as this dial takes it: within its bounds, whole
+        where it counts something; None for what is no number.
+        """
+        if not math.isfinite(value):
+            return None
+        within = min(max(float(value), self.low), self.high)
+        return float(round(within)) if self.whole else within
+
+    def written(self, value: float) -> float | int:
+        """The value as it stands in a program's text."""
+        return int(value) if self.whole else value
+
+
+def dials_of(program: Program) -> tuple[Dial, ...]:
+    """A dial for every constant that is a single number; tuples are shapes, which come from the scene."""
+    numbers = {
+        name: value
+        for name, value in program.constants.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    }
+    said: dict[str, tuple[int, str, float | None, str]] = {}
+    for line, text in enumerate(program.text.splitlines(), start=1):
+        found = LINE.match(text)
+        if found and found["name"] in numbers:
+            said[found["name"]] = (line, *_comment(found["said"] or ""))
+    usual = {
+        unit: [abs(numbers[name]) for name, row in said.items() if row[1] == unit]
+        for unit in {row[1] for row in said.values()}
+    }
+    dials = []
+    for name, (line, unit, stderr, meaning) in said.items():
+        value = numbers[name]
+        low, high = _bounds(value, stderr, median(usual[unit]))
+        dials.append(Dial(name, line, float(value), stderr, unit, meaning, low, high, isinstance(value, int)))
+    return tuple(dials)
+
+
+def _comment(said: str) -> tuple[str, float | None, str]:
+    """Unit, standard error and meaning in a comment, which stand two spaces apart: `px  +- 9e-08  how far`."""
+    parts = [part for part in re.split(r"\s{2,}", said.strip()) if part]
+    error = next((part for part in parts if part.startswith("+-")), None)
+    parts = [part for part in parts if part is not error]
+    unit = parts.pop(0) if len(parts) > 1 or (error is not None and parts and said.strip().startswith(parts[0])) else ""
+    try:
+        stderr = None if error is None else float(error[2:])
+    except ValueError:
+        stderr = None
+    return unit, stderr, "  ".join(parts)
+
+
+def _bounds(value: float, stderr: float | None, usual: float) -> tuple[float, float]:
+    """From zero to twice the value, or as far as the data leave
+    open; around zero as far as such constants usually are.
+    """
+    if isinstance(value, int):
+        return (1.0, float(max(MOST_WHOLE * value, 2))) if value > 0 else (float(min(MOST_WHOLE * value, -1)), 1.0)
+    open_by = STANDARD_ERRORS * (stderr if stderr is not None and math.isfinite(stderr) else 0.0)
+    if abs(value) <= SMALL * usual or value == 0:
+        span = max(usual, open_by, abs(value)) or 1.0
+        return -span, span
+    far = max(2 * abs(value), abs(value) + open_by)
+    near = min(0.0, abs(value) - open_by)
+    return (near, far) if value > 0 else (-far, 0.0 - near)
+
+
+def parse_changes(changes: Sequence[str], program: Program) -> dict[str, Any]:
+    """The values that NAME=VALUE asks for, each checked against what the program has there now."""
+    asked: dict[str, Any] = {}
+    for change in changes:
+        name, equals, text = (part.strip() for part in change.partition("="))
+        if not equals or not name:
+            raise BadProgram(f"A change is written NAME=VALUE, not '{change}'.")
+        if name not in program.constants:
+            raise UnknownName("constant", name, program.constants)
+        if name in asked:
+            raise BadProgram(f"'{name}' is given twice.")
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            raise BadProgram(
+                f"'{name}' takes a number, or numbers in brackets as in the program, not '{text}'."
+            ) from None
+        asked[name] = checked(name, value, program.constants[name])
+    return asked
+
+
+def checked(name: str, value: Any, now: Any) -> Any:
+    """The value, if it can stand where the present one stands: a number for a number, numbers in brackets for such."""
+    if isinstance(now, tuple):
+        if not isinstance(value, (tuple, list)) or not value:
+            raise BadProgram(f"'{name}' takes numbers in brackets, as {now!r}, not {value!r}.")
+        parts = [checked(name, part, now[min(i, len(now) - 1)]) for i, part in enumerate(value)]
+        if all(isinstance(part, (int, float)) for part in now) and len(parts) != len(now):
+            raise BadProgram(f"'{name}' takes {len(now)} numbers, not {len(parts)}.")
+        return tuple(parts)
+    if isinstance(now, (str, bool)) or now is None:
+        if type(value) is not type(now):
+            raise BadProgram(f"'{name}' is {now!r} and cannot become {value!r}.")
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise BadProgram(f"'{name}' takes a number, not {value!r}.")
+    if not math.isfinite(value) or abs(value) > LARGEST:
+        raise BadProgram(f"'{name}' takes a number between {-LARGEST:g} and {LARGEST:g}, not {value!r}.")
+    if isinstance(now, int):
+        if value != int(value):
+            raise BadProgram(f"'{name}' is a whole number and cannot become {value!r}.")
+        return int(value)
+    return float(value)
+
+
+def edit(program: Program, changes: Mapping[str, Any]) -> Program:
+    """The program with other constants: measured errors of those are
+    taken out, the header tells what was changed, and it still runs.
+    """
+    counted = _loop_constants(program)
+    for name, value in changes.items():
+        if name in counted and not 1 <= value <= MOST_TURNS:
+            raise BadProgram(
+                f"'{name}' is how often a loop turns; it takes a whole number from 1 to {MOST_TURNS}, not {value}."
+            )
+    lines = program.edited(changes).text.splitlines(keepends=True)
+    lines = [re.sub(r"  \+- \S+", "", line, count=1) if line.split(" = ")[0] in changes else line for line in lines]
+    told = "; ".join(f"{name} was {_short(program.constants[name])}" for name in changes)
+    after = Program(_with_note("".join(lines), f"Edited: {told}. What is said above was measured before."))
+    _check_runs(program, after, changes)
+    return after
+
+
+def _loop_constants(program: Program) -> set[str]:
+    """Constants that a loop counts to."""
+    calls = [
+        node.iter for node in ast.walk(program.module) if isinstance(node, ast.For) and isinstance(node.iter, ast.Call)
+    ]
+    return {
+        part.id
+        for call in calls
+        if getattr(call.func, "id", "") == "range"
+        for part in call.args
+        if isinstance(part, ast.Name)
+    }
+
+
+def _with_note(text: str, note: str) -> str:
+    """The text with a last line in its docstring; one that has none gets one."""
+    module = ast.parse(text)
+    if ast.get_docstring(module) is None:
+        return f'"""{note}"""\n\n{text}'
+    end = module.body[0].end_lineno or 1
+    lines = text.splitlines(keepends=True)
+    body, quotes = lines[end - 1].rstrip("\n")[:-3].rstrip(), lines[end - 1].rstrip("\n")[-3:]
+    return "".join([*lines[: end - 1], f"{body}\n" if body else "", f"{note}\n{quotes}\n", *lines[end:]])
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _check_runs(before: Program, after: Program, changes: Mapping[str, Any]) -> None:
+    """Refuse values with which the program no longer gives numbers where it gave some."""
+
+    def step(program: Program) -> np.ndarray:
+        dynamics = program.bind("numpy")
+        size = len(dynamics.State._fields)
+        state = dynamics.State(*np.linspace(0.3, 0.7, size))
+        with np.errstate(all="ignore"):
+            for action in (np.zeros(16), np.full(16, 0.5)):
+                state = dynamics.step(state, action)
+        return np.array([float(field) for field in state])
+
+    said = ", ".join(f"{name}={_short(value)}" for name, value in changes.items())
+    try:
+        now = np.isfinite(step(before))
+    except Exception:
+        return  # it did not run before, and whoever loads it is told why
+    try:
+        still = np.isfinite(step(after))
+    except Exception as error:
+        raise BadProgram(f"With {said} the program does not run ({type(error).__name__}: {error}).") from None
+    if not still[now].all():
+        raise BadProgram(f"With {said} the program gives no numbers any more; such a value is out of bounds.")

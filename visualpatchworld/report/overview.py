@@ -14,18 +14,17 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 from pydantic import Field, ValidationError
 
-from visualpatchworld.errors import VpwError
+from visualpatchworld.errors import VpwError, first_problem
 from visualpatchworld.files import from_json, write_text
 from visualpatchworld.paper.figures.draw import find_figures, make_figure, write_figure
 from visualpatchworld.paper.record import ConstantRecord
 from visualpatchworld.paper.results import NoResults, Results, read_results
 from visualpatchworld.paper.table import as_html
 from visualpatchworld.paper.tables import ABOUT_WORLDS, find_tables, make_table, read_lines
-from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
-from visualpatchworld.report.page import REPORT, Written, data_url, in_steps, render
+from visualpatchworld.program.source import dials_of
+from visualpatchworld.report.page import REPORT, Written, coloured, data_url, in_steps, render
 from visualpatchworld.report.run import check_records, sent
-from visualpatchworld.report.sections import coloured
 from visualpatchworld.report.world import (
     CheckRecord,
     EndRecord,
@@ -133,8 +132,7 @@ def _world(results: Results, kind: str, line: Mapping[str, Any]) -> WorldItem:
     try:
         told = _Line.model_validate({**(line.get("fitted") or {}), **line})
     except ValidationError as error:
-        first = error.errors()[0]
-        why = f"The line of {line['name']} is damaged ({'.'.join(map(str, first['loc']))}: {first['msg'].lower()})."
+        why = f"The line of {line['name']} is damaged ({first_problem(error, 'the line')})."
         return WorldItem(name, kind, _Line(name=str(line["name"]), ok=False), None, {}, (), (), {}, why)
     if not told.ok or not told.program:
         return WorldItem(name, kind, told, None, {}, (), (), {}, told.failed or f"No program of {told.name} was found.")
@@ -153,7 +151,7 @@ def _world(results: Results, kind: str, line: Mapping[str, Any]) -> WorldItem:
         name,
         kind,
         told,
-        coloured(program),
+        coloured(program.text),
         {dial.name: dial.meaning for dial in dials_of(program)},
         _figures(line),
         tuple(_stretch(results, program)),

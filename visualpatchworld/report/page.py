@@ -13,6 +13,9 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 from visualpatchworld import __version__
 from visualpatchworld.errors import VpwError
@@ -66,6 +69,11 @@ def write_page(
 def data_url(path: Path, kind: str) -> str:
     """A file as text that a page can hold in place of a link."""
     return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def coloured(text: str) -> Markup:
+    """A program with a class for every kind of word; whatever is in it stays text."""
+    return Markup(highlight(text, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)))
 
 
 def figure(value: float) -> str:

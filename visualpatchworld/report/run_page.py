@@ -20,9 +20,20 @@ from visualpatchworld.extras import PIL, imageio
 from visualpatchworld.files import from_json
 from visualpatchworld.paper.cell import Cell, Outcome
 from visualpatchworld.paper.record import PROGRAM, SettingsRecord
-from visualpatchworld.report.page import REPORT, Section, Written, data_url, in_steps, write_page
-from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, NotSent, Run, read_run, sent
-from visualpatchworld.report.sections import coloured, constant_rows, error_charts, evidence_of, stretch, stretch_charts
+from visualpatchworld.report.page import REPORT, Section, Written, coloured, data_url, in_steps, write_page
+from visualpatchworld.report.run import (
+    LARGEST_FILM,
+    LARGEST_JSON,
+    NotSent,
+    Run,
+    constant_rows,
+    error_charts,
+    evidence_of,
+    read_run,
+    sent,
+    stretch,
+    stretch_charts,
+)
 from visualpatchworld.report.world import is_world_run, write_world_report
 from visualpatchworld.scene.calibrate import calibration_path, extractor, ways_in
 from visualpatchworld.scene.picture import as_data_url
@@ -47,7 +58,7 @@ def sections() -> dict[str, Section]:
         "induction": lambda run: run.induction,
         "moment": moment,
         "evidence": lambda run: evidence_of(run.induction, run.domain.probe_tolerances),
-        "listing": lambda run: coloured(run.program),
+        "listing": lambda run: coloured(run.program.text),
         "constants": lambda run: constant_rows(run.induction, run.domain),
         "edited": lambda run: run.edited,
         "errors": lambda run: error_charts(run.induction),

@@ -13,14 +13,13 @@ from typing import Any, Literal
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from visualpatchworld.errors import VpwError
+from visualpatchworld.errors import VpwError, first_problem
 from visualpatchworld.files import from_json, read_text
 from visualpatchworld.paper.record import INDUCTION, PROGRAM, BadRecord, ConstantRecord, Error
-from visualpatchworld.program.edit import dials_of
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
-from visualpatchworld.report.page import REPORT, Chart, Curve, Section, Written, data_url, svg, write_page
+from visualpatchworld.program.source import dials_of
+from visualpatchworld.report.page import REPORT, Chart, Curve, Section, Written, coloured, data_url, svg, write_page
 from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, lies_in, sent
-from visualpatchworld.report.sections import coloured
 
 PLAN, CHECK, FILMS = "plan.json", "check.json", "films"
 LOOSE = 0.1  # a standard error of more than this share of its constant leaves the constant open
@@ -172,10 +171,7 @@ class WorldRun:
         try:
             return kind.model_validate(from_json(read_text(path, "record", BadRecord)))
         except ValidationError as error:
-            first = error.errors()[0]
-            raise BadRecord(
-                f"{name} is damaged ({'.'.join(map(str, first['loc']))}: {first['msg'].lower()})."
-            ) from None
+            raise BadRecord(f"{name} is damaged ({first_problem(error, 'the file')}).") from None
         except ValueError:
             raise BadRecord(f"{name} is damaged (it is not JSON).") from None
 
@@ -265,7 +261,7 @@ def sections() -> dict[str, Section]:
     """What a page is made of; a section that raises a `VpwError` is replaced by its sentence."""
     return {
         "record": lambda run: run.record,
-        "listing": lambda run: coloured(run.program),
+        "listing": lambda run: coloured(run.program.text),
         "meanings": lambda run: {dial.name: dial.meaning for dial in dials_of(run.program)},
         "edited": lambda run: run.edited,
         "error_chart": _error_chart,

@@ -96,11 +96,10 @@ class ToolExtractor(Extractor):
         frames: Sequence[Picture],
         actions: Float[np.ndarray, "T-1 A"] | None = None,
         *,
-        near: Float[np.ndarray, " S"] | None = None,
         step: int | None = None,
     ) -> SceneGraph:
         """The scene graph of the last frame; see `graph`."""
-        return self.graph([self.see(frame) for frame in frames], actions, near=near, step=step)
+        return self.graph([self.see(frame) for frame in frames], actions, step=step)
 
     def graph(
         self,

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from visualpatchworld.errors import BadGraph
+from visualpatchworld.errors import BadGraph, first_problem
 
 Source = Literal["oracle", "tool", "vlm"]
 Direction = Literal["left", "right", "above", "below", "here"]
@@ -132,9 +132,7 @@ def parse_graph(text: str) -> SceneGraph:
     try:
         return SceneGraph.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the graph"
-        raise BadGraph(f"Not a scene graph: {where}: {first['msg'].lower()}.") from None
+        raise BadGraph(f"Not a scene graph: {first_problem(error, 'the graph')}.") from None
 
 
 CONTAINER = "border"  # the kind of object that others are inside of

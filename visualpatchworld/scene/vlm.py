@@ -16,9 +16,9 @@ from jaxtyping import Float, UInt8
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from visualpatchworld import scene
-from visualpatchworld.errors import BadGraph, BadPicture
+from visualpatchworld.errors import BadGraph, BadPicture, first_problem
 from visualpatchworld.files import from_json
-from visualpatchworld.llm.client import Client, Reply
+from visualpatchworld.llm import Client, Reply
 from visualpatchworld.scene.extractor import Extractor, Moment
 from visualpatchworld.scene.picture import as_data_url
 from visualpatchworld.scene.schema import Direction, Metadata, Pose, Relation, SceneGraph, SceneObject
@@ -134,9 +134,7 @@ def parsed(reply: Reply) -> Seen:
     try:
         return Seen.model_validate(from_json(found[0] if found else ""))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the answer"
-        raise BadGraph(f"{where}: {first['msg'].lower()}.") from None
+        raise BadGraph(f"{first_problem(error, 'the answer')}.") from None
     except ValueError:
         cut = " (it was cut short)" if reply.finish == "length" else ""
         raise BadGraph(f"it holds no JSON object{cut}.") from None

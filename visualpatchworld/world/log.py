@@ -16,9 +16,8 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.errors import BadTrace
-from visualpatchworld.world.flat import identifier
 from visualpatchworld.world.trajectory import Trajectory
-from visualpatchworld.world.world import ActionSpace, World
+from visualpatchworld.world.world import ActionSpace, World, identifier
 
 BLOWN_UP = 1e30  # no number that anything was measured as
 OUT_OF_ORDER, FEW = 1e6, 0.02  # of a column's usual size: a few values beyond mark rows that were not measured

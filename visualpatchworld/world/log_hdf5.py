@@ -13,9 +13,9 @@ from visualpatchworld.domain import find_domains, load_domain
 from visualpatchworld.errors import BadTrace, UnknownName
 from visualpatchworld.extras import h5py
 from visualpatchworld.trace.file import EPISODE_LABELS, episode_lengths, read_traces
-from visualpatchworld.world.flat import identifier, numbered
 from visualpatchworld.world.log import Recording
 from visualpatchworld.world.trajectory import Trajectory
+from visualpatchworld.world.world import identifier, numbered
 
 _INDICES = ("ep_len", "ep_offset", "step_idx", *EPISODE_LABELS)
 _STATES = ("state", "observation", "observations", "obs")

@@ -15,9 +15,9 @@ import numpy as np
 
 from visualpatchworld.errors import BadTrace, UnknownName
 from visualpatchworld.extras import pyarrow
-from visualpatchworld.world.flat import identifier, numbered
 from visualpatchworld.world.log import MOST_CHOICES, Recording
 from visualpatchworld.world.trajectory import Trajectory
+from visualpatchworld.world.world import identifier, numbered
 
 _EPISODE = (
     "episode",

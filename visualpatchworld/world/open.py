@@ -21,8 +21,7 @@ from jaxtyping import Float
 from visualpatchworld.domain import Domain, find_domains, load_domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.simulator import Simulator
-from visualpatchworld.world.dmc_world import DmcWorld, is_dmc
-from visualpatchworld.world.gym_world import GymWorld
+from visualpatchworld.world.environment import DmcWorld, GymWorld, is_dmc
 from visualpatchworld.world.live import DomainWorld
 from visualpatchworld.world.log import LogWorld, Recording, read_npz, recording_of_arrays, recording_of_lists
 from visualpatchworld.world.log_table import INFO, Columns, read_csv, read_lerobot, read_parquet, recording_of_table
@@ -188,10 +187,10 @@ def living_in(world: World) -> Live:
 
 
 @contextmanager
-def living_in_copies(name: str, workers: int, settings: dict[str, Any] | None = None) -> Iterator[Live]:
+def living_in_copies(name: str, workers: int) -> Iterator[Live]:
     """The same in so many copies of the world of this name."""
     starting = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=starting, initializer=_open, initargs=(name, settings or {})) as pool:
+    with ProcessPoolExecutor(workers, mp_context=starting, initializer=_open, initargs=(name,)) as pool:
 
         def live(here: Any, actions: Float[np.ndarray, "K H A"], remaining: int) -> Float[np.ndarray, " K"]:
             told, parts = pickle.dumps(here), np.array_split(actions, workers)
@@ -200,9 +199,9 @@ def living_in_copies(name: str, workers: int, settings: dict[str, Any] | None = 
         yield live
 
 
-def _open(name: str, settings: dict[str, Any]) -> None:
+def _open(name: str) -> None:
     global _copy
-    _copy = open_world(name, **settings)
+    _copy = open_world(name)
     _copy.reset(0)
 
 

@@ -9,7 +9,7 @@ from scripted_server import Answer, payload
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.induction.windows import trajectories_of
-from visualpatchworld.llm.client import Budget, Client, Endpoint
+from visualpatchworld.llm import Budget, Client, Endpoint
 from visualpatchworld.paper.baselines import study as study_module
 from visualpatchworld.paper.baselines.answer import SingleSteps, Verdict, judge, transitions_of
 from visualpatchworld.paper.baselines.study import Study

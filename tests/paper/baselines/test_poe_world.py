@@ -5,7 +5,7 @@ of highest likelihood, pruning, and the mode as one program.
 import numpy as np
 from paper.baselines.conftest import StudyOf, prompts
 
-from visualpatchworld.llm.client import Reply
+from visualpatchworld.llm import Reply
 from visualpatchworld.paper.baselines import poe_world
 from visualpatchworld.paper.baselines.poe_world import (
     Expert,

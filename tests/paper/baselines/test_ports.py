@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from paper.baselines.conftest import BROKEN, CHATTER, NO_DRAG, RAISES, RIGHT, STAYS, StudyOf, prompts
 
-from visualpatchworld.paper.baselines import gif_mcts, refine
-from visualpatchworld.paper.baselines.gif_mcts import GifMcts, Node, Tree
-from visualpatchworld.paper.baselines.refine import CwmGame, PatchWorld, PomdpCoder, WorldCoder
+from visualpatchworld.paper.baselines import refine
+from visualpatchworld.paper.baselines.refine import CwmGame, GifMcts, Node, PatchWorld, PomdpCoder, Tree, WorldCoder
 from visualpatchworld.paper.baselines.study import Candidate, Study, find_methods
 from visualpatchworld.program.program import Program
 
@@ -267,9 +266,9 @@ def test_a_branch_without_anything_to_do_is_left(study_of: StudyOf):
 def test_generate_goes_on_from_the_first_lines_of_its_parent(study_of: StudyOf):
     study, tree = study_of([], calls=99), Tree(GifMcts())
     child = node_of(tree, tree.root, "generate", study, NO_DRAG)
-    kept = gif_mcts.beginning(GifMcts(lines_per_level=1), child)
+    kept = refine.beginning(GifMcts(lines_per_level=1), child)
     assert kept == "def step(state, action):\n    v = state.puck_vx + 0.3 * action[0]"
-    assert gif_mcts.beginning(GifMcts(), tree.root) == "def step(state, action):"
+    assert refine.beginning(GifMcts(), tree.root) == "def step(state, action):"
 
 
 def test_a_model_is_shown_its_own_code_and_the_line_at_fault(study_of: StudyOf):

@@ -3,12 +3,11 @@ can drive, touch, stop, turn and hold there, by kind and shape.
 """
 
 from visualpatchworld.errors import VpwError
-from visualpatchworld.laws.form import Family
+from visualpatchworld.laws.form import Family, Scene
 from visualpatchworld.laws.rules.arm import arm
 from visualpatchworld.laws.rules.hand import hand
 from visualpatchworld.laws.rules.moving import gliding, walking
 from visualpatchworld.laws.rules.pushing import pushing
-from visualpatchworld.laws.scene import Scene
 
 
 class NoForms(VpwError):

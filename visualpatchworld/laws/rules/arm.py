@@ -8,12 +8,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from visualpatchworld.laws.chain import end_of_links, speeds_between, swing, turn, weigh_chain
+from visualpatchworld.laws.chain import (
+    clip_angle,
+    end_of_links,
+    soft_stop,
+    speeds_between,
+    swing,
+    turn,
+    weigh_chain,
+    within_bend,
+    within_length,
+)
 from visualpatchworld.laws.drive import slide_on, walk, way_between
-from visualpatchworld.laws.form import Body, Family, Form, Hidden, Line, Use
-from visualpatchworld.laws.limits import clip_angle, soft_stop, within_bend, within_length
-from visualpatchworld.laws.probe import Probe
-from visualpatchworld.laws.scene import Scene
+from visualpatchworld.laws.form import Body, Family, Form, Hidden, Line, Probe, Scene, Use
 
 STEPS = 16
 PUSHES = 8

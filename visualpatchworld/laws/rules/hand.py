@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from visualpatchworld.laws.form import Body, Family, Form, Hidden, Line, Shape, Use
+from visualpatchworld.laws.contact import rotate
+from visualpatchworld.laws.form import Body, Family, Form, Hidden, Line, Probe, Scene, Shape, Use
 from visualpatchworld.laws.grip import (
     close_fingers,
     fall,
@@ -19,9 +20,6 @@ from visualpatchworld.laws.grip import (
     lag_behind_target,
     lowest_above,
 )
-from visualpatchworld.laws.probe import Probe
-from visualpatchworld.laws.scene import Scene
-from visualpatchworld.laws.vector import rotate
 from visualpatchworld.scene.schema import SceneObject
 
 POSE = ("pose.x", "pose.y", "pose.z", "pose.angle")

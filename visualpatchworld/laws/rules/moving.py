@@ -6,12 +6,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from visualpatchworld.laws.drive import carry, push, set_speed, walk, walk_by_power
-from visualpatchworld.laws.form import Body, Family, Form, Line, Shape, Use
-from visualpatchworld.laws.loss import drag, rub
-from visualpatchworld.laws.probe import Probe
-from visualpatchworld.laws.scene import Scene
-from visualpatchworld.laws.walls import keep_inside, stop_at_walls
+from visualpatchworld.laws.drive import (
+    carry,
+    drag,
+    keep_inside,
+    push,
+    rub,
+    set_speed,
+    stop_at_walls,
+    walk,
+    walk_by_power,
+)
+from visualpatchworld.laws.form import Body, Family, Form, Line, Probe, Scene, Shape, Use
 from visualpatchworld.scene.schema import SceneObject
 
 WALK_STEPS = 20

@@ -16,7 +16,7 @@ import scipy.optimize
 from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
-from visualpatchworld.llm.client import Reply
+from visualpatchworld.llm import Reply
 from visualpatchworld.paper.baselines.answer import IMPORTS, LIMITS, SingleSteps, code_of, kept, state_text
 from visualpatchworld.paper.baselines.study import Candidate, Method, Study
 from visualpatchworld.program.program import BadProgram, Program

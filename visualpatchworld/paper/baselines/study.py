@@ -17,7 +17,7 @@ import numpy as np
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName
 from visualpatchworld.induction.windows import split_trajectories
-from visualpatchworld.llm.client import Client, OutOfBudget, Price, Reply
+from visualpatchworld.llm import Client, OutOfBudget, Price, Reply
 from visualpatchworld.paper import baselines
 from visualpatchworld.paper.baselines.answer import (
     SingleSteps,

@@ -95,12 +95,12 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 QUOTED_HATCH = "////"
 
 
-def panels(count: int, *, columns: int = 2, height_in: float = 2.6, **options: Any) -> tuple[Figure, list[Axes]]:
+def panels(count: int, *, height_in: float) -> tuple[Figure, list[Axes]]:
     """A figure with so many panels; places that are left over stay empty."""
-    columns = min(columns, count)
+    columns = min(2, count)
     rows = -(-count // columns)
     figure = Figure(figsize=(WIDTH_IN, height_in * rows + 0.4), layout="constrained")
-    axes = [figure.add_subplot(rows, columns, i + 1, **options) for i in range(count)]
+    axes = [figure.add_subplot(rows, columns, i + 1) for i in range(count)]
     return figure, axes
 
 

@@ -99,20 +99,13 @@ class Box(PaintedPart):
         return View(where, mask[window].ravel(), np.clip(1.0 - hidden, 0.0, 1.0).ravel())
 
     def refine(self, pictures: Sequence[Masks], known: Sequence[Numbers], camera: Camera, size_px: int) -> Camera:
-        return _fit_camera(*self._known_views(pictures, known), camera, size_px)[0]
+        return _fit_camera(*self._known_views(pictures, known), camera, size_px)
 
     def measure(self, pictures: Sequence[Masks], known: Sequence[Numbers], camera: Camera) -> Measures:
         poses, views = self._known_views(pictures, known)
-
-        def misfit(numbers: np.ndarray) -> np.ndarray:
-            drawn = [
-                view.weight * (draw(pose, view.where, camera, *numbers) - view.cover)
-                for pose, view in zip(poses, views, strict=True)
-            ]
-            return np.concatenate(drawn)
-
+        first = np.array([_rough_half(views, poses, camera), 1.0])
         half, _ = least_squares(
-            misfit, np.array([_rough_half(views, poses, camera), 1.0]), x_scale=(1e-3, 0.1), diff_step=1e-4
+            lambda numbers: _misfit(poses, views, camera, *numbers), first, x_scale=(1e-3, 0.1), diff_step=1e-4
         ).x
         heights = np.array([numbers[f"{self.object}.pose.z"] for numbers in known])
         rest = float(np.percentile(heights, 20))
@@ -281,20 +274,24 @@ def _rough_half(views: Sequence[View], poses: Sequence[np.ndarray], camera: Came
     return float(np.median(halves))
 
 
-def _fit_camera(
-    poses: Sequence[np.ndarray], views: Sequence[View], camera: Camera, size_px: int
-) -> tuple[Camera, float]:
-    """The camera under which boxes in known poses cover what is seen of them, and half of their edge."""
+def _misfit(
+    poses: Sequence[np.ndarray], views: Sequence[View], camera: Camera, half: float, blur_px: float
+) -> Float[np.ndarray, " N"]:
+    """What boxes in known poses cover too much or too little of what is seen of them, in every pixel."""
+    drawn = [
+        view.weight * (draw(pose, view.where, camera, half, blur_px) - view.cover)
+        for pose, view in zip(poses, views, strict=True)
+    ]
+    return np.concatenate(drawn)
+
+
+def _fit_camera(poses: Sequence[np.ndarray], views: Sequence[View], camera: Camera, size_px: int) -> Camera:
+    """The camera under which boxes in known poses cover what is seen of them."""
 
     def misfit(numbers: np.ndarray) -> np.ndarray:
-        tried = from_free_numbers(numbers[:7], size_px)
-        drawn = [
-            view.weight * (draw(pose, view.where, tried, *numbers[7:]) - view.cover)
-            for pose, view in zip(poses, views, strict=True)
-        ]
-        return np.concatenate(drawn)
+        return _misfit(poses, views, from_free_numbers(numbers[:7], size_px), *numbers[7:])
 
     start = np.array([*free_numbers(camera, size_px), _rough_half(views, poses, camera), 1.0])
     scale = np.array([*[0.01] * 7, 0.001, 0.1])
     found = least_squares(misfit, start, loss="soft_l1", f_scale=0.3, x_scale=scale, diff_step=1e-5).x
-    return from_free_numbers(found[:7], size_px), float(found[7])
+    return from_free_numbers(found[:7], size_px)

@@ -289,20 +289,20 @@ class Client:
     def calls_left(self) -> int:
         return self.budget.calls - self.usage.calls
 
-    def ask(self, prompt: str | Sequence[dict[str, Any]], system: str | None = None) -> Reply:
+    def ask(self, prompt: str | Sequence[dict[str, Any]]) -> Reply:
         """One answer; `OutOfBudget` where nothing may be asked any more.
 
         A prompt is a text, or the parts of one (text and pictures).
         """
-        return self.ask_many([prompt], system)[0]
+        return self.ask_many([prompt])[0]
 
-    def ask_many(self, prompts: Sequence[str | Sequence[dict[str, Any]]], system: str | None = None) -> list[Reply]:
+    def ask_many(self, prompts: Sequence[str | Sequence[dict[str, Any]]]) -> list[Reply]:
         """As many answers as prompts, or as the budget has calls
         for, asked side by side within the concurrency limit.
         """
         self._check_budget()
         first = self.usage.calls
-        bodies = [self._body(prompt, system, first + i) for i, prompt in enumerate(prompts[: self.calls_left])]
+        bodies = [self._body(prompt, first + i) for i, prompt in enumerate(prompts[: self.calls_left])]
         with ThreadPoolExecutor(self.concurrency) as pool:
             answers = list(pool.map(self._answer, range(first, first + len(bodies)), bodies))
         return [self._counted(answer, retries) for answer, retries in answers]
@@ -314,16 +314,15 @@ class Client:
         if self.budget.tokens is not None and tokens >= self.budget.tokens:
             raise OutOfBudget(f"The budget of {self.budget.tokens} tokens is used up.")
 
-    def _body(self, prompt: str | Sequence[dict[str, Any]], system: str | None, index: int) -> dict[str, Any]:
+    def _body(self, prompt: str | Sequence[dict[str, Any]], index: int) -> dict[str, Any]:
         content = prompt if isinstance(prompt, str) else list(prompt)
-        messages = ([{"role": "system", "content": system}] if system else []) + [{"role": "user", "content": content}]
         # A seed of its own for each call: the same question asked twice is meant to be answered twice.
         sampling = {
             "temperature": self.sampling.temperature,
             "max_tokens": self.sampling.max_tokens,
             "seed": self.seed + index,
         }
-        return {"model": self.model, "messages": messages, "stream": False, **sampling}
+        return {"model": self.model, "messages": [{"role": "user", "content": content}], "stream": False, **sampling}
 
     def _answer(self, index: int, body: dict[str, Any]) -> tuple[dict[str, Any], int]:
         recorded = self.tape.recall(index, body) if self.tape is not None else None

@@ -6,7 +6,7 @@ import pytest
 from scripted_server import scripted
 
 from visualpatchworld.errors import CannotWrite
-from visualpatchworld.llm.client import (
+from visualpatchworld.llm import (
     BadRecording,
     Budget,
     Client,
@@ -28,11 +28,11 @@ def client(url: str, **settings: object) -> Client:
 def test_an_answer_and_what_it_took():
     with scripted(["hello"]) as server:
         model = client(server.url)
-        reply = model.ask("hi", system="be brief")
+        reply = model.ask("hi")
     assert (reply.text, reply.tokens_asked, reply.tokens_answered, reply.call) == ("hello", 10, 5, 1)
     (body,) = server.asked
     assert body["stream"] is False
-    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+    assert body["messages"] == [{"role": "user", "content": "hi"}]
 
 
 def test_the_budget_of_calls_and_tokens_ends_it():
