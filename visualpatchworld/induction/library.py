@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from visualpatchworld.induction.machine_terms import machine_terms
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.terms import Rows, Term
 
@@ -233,7 +234,7 @@ def _products(reading: Reading, own: Coordinate, inputs, shaped, turning, spans,
             terms.append(
                 Term(drag, "quadratic", f"DRAG_SQUARE_{_up(other.velocity)}", 1.3, (own.velocity, other.velocity))
             )
-    return _once(terms)
+    return _once([*terms, *(machine_terms(reading, own, singles, turning, spans) if not wide else ())])
 
 
 def _scanned(
@@ -343,6 +344,8 @@ def _scanned(
         edges = ((low,) if c.name in emptied else ()) + tuple(low + span * np.linspace(0.02, 0.98, MANY))
         beyond = f"({place} > {{inner}})"
         what = [("1.0", "PUSH"), *((i.code, i.label) for i in inputs if i.cost <= 1.0)]
+        if c.name in emptied and c is not own:  # whatever drives may need something that runs out
+            what += [(s.code, s.label) for s in shaped if not s.grid and s.label.endswith("_UP")]
         if own.velocity:
             what += [(v, "DRAG")]
         if c is own or not wide:
