@@ -18,6 +18,7 @@ from visualpatchworld.induction.chains import propose_chains
 from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.draft import cut, normalised_errors
 from visualpatchworld.induction.ends import Ends, Inside, find_ends
+from visualpatchworld.induction.exogenous import Outside, find_outside
 from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.floor import floored
@@ -40,6 +41,7 @@ from visualpatchworld.world.world import World
 BUDGET = 2000  # environment steps in all
 FIRST_SHARE = 0.5  # of the budget, for varied random actions; the rest goes where those did not
 FIRST_SECONDS = 0.6  # of those that are left, for a search; the rest for experiments
+GIVEN_SECONDS = 0.4  # of all, for a search that is given the fields that nothing predicts
 LONG_LOOK_SECONDS = 0.8  # of those that are left then, for long looks at a log
 RULES_SECONDS = 0.5  # of those that are left then, for reward and end
 LEAST_FOR_RULES = 5.0  # seconds: without a reward nobody can plan
@@ -131,6 +133,18 @@ def discover(
         raise BadTrace(f"{world.name} holds no step to learn from.")
     data, kept_aside = hold_out(data)
     reading = read_fields(data, world.action_space, given_names(world), world.dt, fields)
+    outside = find_outside(reading, data, world.action_space)
+    found = _found_given(outside, world, data, fields, clock, progress) if outside.columns else None
+    if found is not None:
+        errors = _errors(found, [outside.given(trajectory) for trajectory in kept_aside])
+        found = outside.lifted(_held_to(found, errors), data)
+        data += collect(world, budget - world.env_steps, rng, visited) if can_act else []
+        steps = transitions(found.reading, [*data, *kept_aside])
+        reward = find_reward(found.reading, world.action_space, steps, clock.at_least(LEAST_FOR_RULES))
+        ends = find_ends(found.reading, steps, distances=named_distances(reward.expression))
+        program = write(world, found, reward, ends, Inside(), errors)
+        spent = time.perf_counter() - began
+        return Discovery(world.name, found.reading, found, reward, ends, program, errors, world.env_steps, spent)
 
     def search(trajectories: Sequence[Trajectory]) -> Found:
         return search_dynamics(
@@ -171,6 +185,34 @@ def discover(
     return Discovery(
         world.name, known.found.reading, known.found, known.reward, known.ends, program, errors, world.env_steps, spent
     )
+
+
+def _found_given(
+    outside: Outside,
+    world: World,
+    data: Sequence[Trajectory],
+    fields: Mapping[str, str] | None,
+    clock: Clock,
+    progress: Progress,
+) -> Found | None:
+    """The law of the other fields given the exogenous ones, where there is one that explains them."""
+    progress(f"given {', '.join(outside.names[c] for c in outside.columns)}, which nothing predicts")
+    given = [outside.given(trajectory) for trajectory in data]
+    names = [outside.names[c] for c in outside.kept]
+    told = {name: role for name, role in (fields or {}).items() if name in names}
+    space = outside.inputs(data)
+    reading = read_fields(given, space, names, world.dt, told)
+    if not reading.coordinates:
+        return None
+    found = search_dynamics(
+        given,
+        space,
+        reading=reading,
+        chains=propose_chains,
+        seconds=GIVEN_SECONDS * max(clock.left, 0.0),
+        progress=progress,
+    )
+    return found if found.verdict == "explained" and not found.memory.steps else None
 
 
 def given_names(world: World) -> tuple[str, ...] | None:

@@ -59,8 +59,10 @@ def read_fields(
 
     parameters = _find_constants(trajectories, seen, noise, note, given)
     live = [i for i in range(width) if i not in roles and i not in parameters]
-    for column in [c for c in live if given.get(c, ("", None))[0] == "noise"]:
-        note(column, "noise", None, "as corrected")
+    for column in live:
+        for role in ("noise", "exogenous"):
+            if given.get(column, ("", None))[0] == role:
+                note(column, role, None, "as corrected")
     live = [i for i in live if i not in roles]
     round_ones = circles(seen, live, given)
     circular = {column for circle in round_ones for column in circle}
@@ -110,7 +112,7 @@ def read_fields(
     still = {
         c: float(f"{np.mean(seen[:, c]):.6g}")
         for c in range(width)
-        if roles[c].role in ("constant", "noise") and c not in parameters
+        if roles[c].role in ("constant", "noise", "exogenous") and c not in parameters
     }
     return Reading(fields, tuple(ordered), (*kept, *placed.parameters), tuple(derived), step, integrator, still, weight)
 

@@ -119,7 +119,11 @@ def assemble(
     constants += [f"SUBSTEPS = {substeps}  # physics steps in one step"] if substeps > 1 else []
     constants += [number_line(number) for number in numbers]
     state = ["class State(NamedTuple):", *(f"    {name}: float" for name in reading.state_names)]
-    state += [f"    {name}: float = {_text(first)}  # not observed" for name, first, _ in rates.memory]
+    state += [
+        f"    {name}: float = {_text(first)}  # not observed"
+        for name, first, _ in rates.memory
+        if name not in reading.state_names
+    ]
     functions = list(dict.fromkeys((*rates.helpers, *(helper for limit in limits for helper in limit.helpers))))
     names = [function.__name__ for function in functions]
     if len(set(names)) < len(names):

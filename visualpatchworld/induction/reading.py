@@ -31,7 +31,7 @@ RESERVED = (
     "valid",
     "wrapped",
 )
-Role = Literal["coordinate", "velocity", "angle", "cos", "sin", "derived", "constant", "noise"]
+Role = Literal["coordinate", "velocity", "angle", "cos", "sin", "derived", "constant", "noise", "exogenous"]
 Integrator = Literal["none", "explicit", "semi-implicit", "rk4", "unknown"]
 
 

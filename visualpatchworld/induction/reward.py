@@ -72,7 +72,8 @@ def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions, cloc
     paid = np.isfinite(steps.rewards)
     if not paid.any():
         return Reward("0.0", 0.0, "none")
-    steps = _within_range(_rows(steps, paid))
+    every = _rows(steps, paid)
+    steps = _within_range(every)
     judged = np.arange(len(steps)) % HELD_OUT == HELD_OUT - 1
     if np.ptp(steps.rewards) <= 1e-9 * float(np.abs(steps.rewards).max()):
         return Reward(_number(float(steps.rewards[0])), 0.0, "constant")
@@ -82,20 +83,24 @@ def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions, cloc
         found.append(_peak(reading, steps, judged))
         if found[-1].exact:
             return found[-1]
+    clipped = len(every) > len(steps)
     for number, library in enumerate(_libraries(reading, actions)):
         if number and clock.over:
             break
         found.append(_sum_of(library, steps, judged, clock))
         if not found[-1].exact and number < PLAIN_LIBRARIES and not few:
             found.append(_from_places(reading, library, number, steps, judged, clock))
-        if found[-1].exact:
+        # Where fields are clipped, what was meant may count with what became of an action.
+        if found[-1].exact and (not clipped or holds(found[-1], every)):
             return found[-1]
     if few:
         found.append(_two_values(reading, steps))
     if not found[-1].exact and steps.rewards.min() >= 0 and not clock.over:
         found.append(_product(reading, actions, steps, judged, clock))
+    exact = [reward for reward in found if reward.exact]
     least = min(reward.left for reward in found)
-    return min((r for r in found if r.left <= max(least, NEARLY)), key=lambda reward: len(reward.expression))
+    near = [reward for reward in found if reward.left <= max(least, NEARLY)]
+    return exact[0] if exact else min(near, key=lambda reward: len(reward.expression))
 
 
 def holds(reward: Reward, steps: Transitions) -> bool:
@@ -154,6 +159,9 @@ def _libraries(reading: Reading, actions: ActionSpace) -> list[list[str]]:
         libraries.append(["1.0", ENDED, *efforts, *atoms, *products(atoms), *lengths(atoms), *mixed])
     changes = [f"({a.replace('state.', 'next_state.')} - {a})" for a in state_atoms(reading)]
     libraries.append(list(dict.fromkeys([*libraries[0], *libraries[1], *changes])))
+    made = [f"{atom} * {change}" for change in changes for atom in state_atoms(reading)]
+    ends = [*state_atoms(reading, "next_state"), *state_atoms(reading)]
+    libraries.append(["1.0", ENDED, *efforts, *ends, *changes, *made])
     return libraries
 
 

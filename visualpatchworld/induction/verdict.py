@@ -18,6 +18,7 @@ Verdict = Literal["explained", "valid-inside", "ambiguous", "unexplained"]
 GOOD = 1e-3  # of the spread of motion, over the horizon
 FAIR = 0.05
 CONSISTENT = 1.5  # times the error that noise alone makes
+SHORT_SUM = 3  # constants per coordinate
 MOST_NOISE = 0.5  # of the spread of motion: what noise makes more of explains nothing, whatever makes it
 LEAST_ROWS_PER_TERM = 5
 LEAST_STEPS = 100  # that must follow each other before noise of the world can be estimated
@@ -41,10 +42,12 @@ def judge(evidence: Sequence[Rival]) -> tuple[Verdict, str]:
     missed = open_rows(best)
     worst = _worst(best)
     expected = expected_error(best) if data.noisy or best.error > GOOD else 0.0
-    consistent = best.error <= min(CONSISTENT * expected, MOST_NOISE)
+    consistent = 0 < best.error <= min(CONSISTENT * expected, MOST_NOISE)
     if data.noisy or consistent:
         said += f"; {'noise' if data.noisy else 'rounding'} of observations alone makes {expected:.1g}"
-    lawful = not best.draft.empirical
+    # A short sum that leaves noise alone is a law, however the regression that proposed it ended.
+    short = data.noisy and best.constants <= SHORT_SUM * len(best.reading.coordinates)
+    lawful = not best.draft.empirical or short
     if not data.noisy and not consistent and best.error > GOOD:
         left = process_noise(best)
         if left is not None:
@@ -68,7 +71,7 @@ def judge(evidence: Sequence[Rival]) -> tuple[Verdict, str]:
         return "ambiguous", f"'{rival.draft.name}' does nearly as well ({rival.error:.1g}); {said}."
     if consistent and lawful:
         return "explained", f"{said}."
-    if best.draft.empirical or best.error > GOOD or best.error_p90 > FAIR or missed.rows.sum() > 1:
+    if not lawful or best.error > GOOD or best.error_p90 > FAIR or missed.rows.sum() > 1:
         where = _where(missed, best)
         return "valid-inside", f"{said}; {where or worst}."
     return "explained", f"{said}."

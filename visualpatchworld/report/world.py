@@ -242,7 +242,7 @@ def _fields(record: WorldRecord) -> Iterator[Open]:
                 f"What {field.name} does: it was the same in every step.",
                 f"Episodes in which {field.name} differs would tell.",
             )
-        elif field.role == "noise":
+        elif field.role in ("noise", "exogenous"):
             yield Open(
                 f"What moves {field.name}: nothing that is observed.",
                 "A field that goes before it would have to be recorded.",

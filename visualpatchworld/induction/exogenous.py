@@ -1,0 +1,248 @@
+"""Exogenous columns: nothing that was seen predicts them, but others
+depend on them. Wind, a demand, a price.
+
+While laws are searched they are inputs, so that every error is given their recorded values. In the program they are
+fields of the State that go back to their mean as fast as they were seen to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from visualpatchworld.induction.events import begins_anew, smooth_fit
+from visualpatchworld.induction.motion import Number, Rates, assemble
+from visualpatchworld.induction.reading import FieldRole, Reading
+from visualpatchworld.induction.regress import robust_spread, solve
+from visualpatchworld.induction.rivals import Rival
+from visualpatchworld.induction.search import Found
+from visualpatchworld.induction.terms import Rows, rows_of
+from visualpatchworld.world.trajectory import Trajectory
+from visualpatchworld.world.world import ActionSpace
+
+LEAST_ROWS = 200
+OPEN = 0.1  # of its change: what a random column leaves to its own mean at least
+ALIKE = 0.12  # correlation, or part of the variance, from which something predicts a column
+SIGMAS = 6.0  # of chance: a likeness beyond is that of a cause
+ACTED = re.compile(r"\baction\[(\d+)\]")
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The exogenous columns of a world, and what else an action holds."""
+
+    columns: tuple[int, ...]
+    names: tuple[str, ...]  # of all columns
+    space: ActionSpace
+
+    @property
+    def kept(self) -> list[int]:
+        """The columns that are left to be explained."""
+        return [c for c in range(len(self.names)) if c not in self.columns]
+
+    def given(self, trajectory: Trajectory) -> Trajectory:
+        """The trajectory with its exogenous columns among the actions."""
+        seen = trajectory.observations
+        acted = [self._inputs(trajectory.actions), seen[:-1, list(self.columns)]]
+        return replace(trajectory, observations=seen[:, self.kept], actions=np.concatenate(acted, axis=1))
+
+    def inputs(self, trajectories: Sequence[Trajectory]) -> ActionSpace:
+        """The action space of such trajectories."""
+        acted = np.concatenate([self.given(t).actions for t in trajectories])
+        low, high = acted.min(axis=0), acted.max(axis=0)
+        if self.space.kind == "continuous":
+            low[: len(self.space)], high[: len(self.space)] = self.space.low, self.space.high
+        return ActionSpace("continuous", tuple(low.tolist()), tuple(high.tolist()))
+
+    def lifted(self, found: Found, trajectories: Sequence[Trajectory]) -> Found:
+        """What was found from such trajectories, with the exogenous columns as fields of the State."""
+        best = found.evidence[0]
+        named = {c: _identifier(self.names[c], found.reading) for c in self.columns}
+        codes = [*self._codes(), *(f"state.{named[c]}" for c in self.columns)]
+
+        def text(code: str) -> str:
+            return ACTED.sub(lambda match: codes[int(match[1])], code)
+
+        memory, numbers = [], []
+        for c in self.columns if best.substeps == 1 else ():
+            mean, keep = _return(trajectories, c)
+            upper = named[c].upper()
+            numbers += [
+                Number(
+                    f"{upper}_MEAN", mean, doc=f"{named[c]} is exogenous: nothing predicts it but its mean", free=False
+                ),
+                Number(f"{upper}_KEEP", keep, doc=f"part of its distance from there that {named[c]} keeps", free=False),
+            ]
+            memory.append((named[c], mean, f"{upper}_MEAN + {upper}_KEEP * (state.{named[c]} - {upper}_MEAN)"))
+        rates = _renamed(best.rates, text)
+        rates = replace(rates, numbers=(*rates.numbers, *numbers), memory=(*rates.memory, *memory))
+        limits = tuple(replace(limit, lines=tuple(map(text, limit.lines))) for limit in best.limits)
+        reading = self._reading(found.reading, named)
+        draft = assemble(reading, rates, integrator=best.integrator, substeps=best.substeps, limits=limits)
+        draft = replace(draft, stderr=best.draft.stderr, empirical=found.draft.empirical)
+        rival: Rival = replace(best, draft=draft, rates=rates, limits=limits, reading=reading)
+        said = ", ".join(self.names[c] for c in self.columns)
+        why = (
+            f"{found.why.rstrip('.')}; {said} {'is' if len(self.columns) == 1 else 'are'} exogenous, which nothing that "
+            "was seen predicts: errors are given the recorded values."
+        )
+        return replace(found, reading=reading, draft=draft, evidence=(rival, *found.evidence[1:]), why=why)
+
+    def _inputs(self, actions: Float[np.ndarray, "T A"]) -> Float[np.ndarray, "T B"]:
+        """Actions as numbers: one column for each of several choices."""
+        if self.space.kind == "continuous":
+            return actions
+        parts = [
+            (actions[:, [i]] == np.arange(count)).astype(float) if count > 2 else actions[:, [i]]
+            for i, count in enumerate(self.space.counts)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _codes(self) -> list[str]:
+        """How a program speaks of these numbers."""
+        if self.space.kind == "continuous":
+            return [f"action[{i}]" for i in range(len(self.space))]
+        return [
+            code
+            for i, count in enumerate(self.space.counts)
+            for code in ([f"(action[{i}] == {k})" for k in range(count)] if count > 2 else [f"action[{i}]"])
+        ]
+
+    def _reading(self, narrow: Reading, named: dict[int, str]) -> Reading:
+        """The reading of the columns that are left as one of all columns."""
+        kept = self.kept
+        fields = {kept[k]: field for k, field in enumerate(narrow.fields)}
+        for c in self.columns:
+            fields[c] = FieldRole(self.names[c], "exogenous", None, "nothing that was seen predicts it")
+        coordinates = tuple(
+            replace(
+                one,
+                columns=tuple(kept[k] for k in one.columns),
+                velocity_column=None if one.velocity_column is None else kept[one.velocity_column],
+            )
+            for one in narrow.coordinates
+        )
+        derived = tuple(
+            replace(
+                one,
+                column=kept[one.column],
+                expression=re.sub(r"COLUMN_(\d+)", lambda m: f"COLUMN_{kept[int(m[1])]}", one.expression),
+            )
+            for one in narrow.derived
+        )
+        return replace(
+            narrow,
+            fields=tuple(fields[c] for c in range(len(self.names))),
+            coordinates=coordinates,
+            derived=derived,
+            parameters=(
+                *((name, kept[k]) for name, k in narrow.parameters),
+                *((named[c], c) for c in self.columns),
+            ),
+            constants={kept[k]: value for k, value in narrow.constants.items()},
+        )
+
+
+def find_outside(reading: Reading, trajectories: Sequence[Trajectory], space: ActionSpace) -> Outside:
+    """Columns that are random, whatever is done; of those that are
+    noise, the ones that something else depends on.
+    """
+    names = tuple(field.name for field in reading.fields)
+    seen = [t.observations for t in trajectories]
+    rows = rows_of(names, seen, [t.actions for t in trajectories], ())
+    noise = {c for c, field in enumerate(reading.fields) if field.role == "noise"}
+    alone = {
+        one.columns[0]
+        for one in reading.coordinates
+        if len(one.columns) == 1 and one.velocity_column is None and not one.angle
+    }
+    told = {c for c, field in enumerate(reading.fields) if field.role == "exogenous"}
+    if len(rows.before) < LEAST_ROWS or not noise | alone:
+        return Outside(tuple(sorted(told)), names, space)
+    rewards = [t.rewards for t in trajectories if t.rewards is not None]
+    paid = np.concatenate(rewards) if len(rewards) == len(trajectories) else np.zeros(len(rows.before))
+    found = {c for c in alone if _is_random(rows, c)}
+    found |= told | {c for c in noise if _matters(rows, paid, c)}
+    live = {one.columns[0] for one in reading.coordinates} - found
+    return Outside(tuple(sorted(found)) if live else (), names, space)
+
+
+def _is_random(rows: Rows, column: int) -> bool:
+    """Whether a column is pulled to its mean at most, and nothing predicts the rest."""
+    before, after = rows.before[:, column], rows.after[:, column]
+    if len(np.unique(after)) <= 2 or begins_anew(before, after).any():
+        return False
+    change = after - before
+    design = np.stack([np.ones(len(before)), before], axis=-1)
+    left = change - design @ solve(design, change)
+    size = float(np.std(left))
+    # What changes by itself in few steps, as a clock or a switch does, has events.
+    if robust_spread(left) <= OPEN * float(np.std(change)):
+        return False
+    next_one = np.flatnonzero((np.diff(rows.episode) == 0) & (np.diff(rows.time) == 1))
+    if abs(float(np.mean(left[next_one] * left[next_one + 1]))) > ALIKE * size**2:
+        return False
+    fit = smooth_fit(left, rows, 0.0)
+    return 1 - float(np.var(fit.left)) / size**2 / fit.freedom <= ALIKE
+
+
+def _matters(rows: Rows, paid: Float[np.ndarray, " N"], column: int) -> bool:
+    """Whether what a smooth law without a column leaves of another one
+    or of the reward is like that column, alone or times something.
+    """
+    others = [k for k in range(rows.before.shape[1]) if k != column]
+    without = rows._replace(
+        names=tuple(rows.names[k] for k in others), before=rows.before[:, others], after=rows.after[:, others]
+    )
+    value = rows.before[:, column] - rows.before[:, column].mean()
+    times = np.concatenate([np.ones((len(value), 1)), without.before, rows.actions], axis=1)
+    causes = value[:, None] * times
+    for target in (*(without.after - without.before).T, paid):
+        if np.ptp(target) == 0:
+            continue
+        fit = smooth_fit(target, without, 0.0)
+        if (_likeness(fit.left, causes, fit.kept) > SIGMAS / np.sqrt(len(value))).any():
+            return True
+    return False
+
+
+def _likeness(
+    left: Float[np.ndarray, " N"], causes: Float[np.ndarray, "N P"], kept: Bool[np.ndarray, " N"]
+) -> Float[np.ndarray, " P"]:
+    """Correlations, without their signs."""
+    left, causes = left[kept] - left[kept].mean(), causes[kept] - causes[kept].mean(axis=0)
+    sizes = np.linalg.norm(left) * np.linalg.norm(causes, axis=0)
+    return np.abs(left @ causes) / np.maximum(sizes, 1e-300)
+
+
+def _return(trajectories: Sequence[Trajectory], column: int) -> tuple[float, float]:
+    """The mean of a column, and the part of its distance from there that it keeps from one row to the next."""
+    before = np.concatenate([t.observations[:-1, column] for t in trajectories])
+    after = np.concatenate([t.observations[1:, column] for t in trajectories])
+    mean = float(before.mean())
+    away = before - mean
+    keep = float(np.clip(away @ (after - mean) / max(away @ away, 1e-300), 0.0, 1.0))
+    few = 3 / np.sqrt(len(before))
+    return float(f"{mean:.4g}"), 0.0 if keep < few else 1.0 if keep > 1 - few / 10 else float(f"{keep:.3g}")
+
+
+def _renamed(rates: Rates, text) -> Rates:
+    """The rates with other words for inputs."""
+    return replace(
+        rates,
+        changes=tuple((of, text(change)) for of, change in rates.changes),
+        lines=tuple(map(text, rates.lines)),
+        solution=tuple(map(text, rates.solution)),
+        numbers=tuple(replace(number, doc=text(number.doc).replace("state.", "")) for number in rates.numbers),
+        laws=tuple((law, tuple(text(body).replace("state.", "") for body in bodies)) for law, bodies in rates.laws),
+    )
+
+
+def _identifier(name: str, reading: Reading) -> str:
+    plain = re.sub(r"\W+", "_", name).strip("_").lower() or "field"
+    plain = f"x_{plain}" if plain[0].isdigit() else plain
+    return f"{plain}_given" if plain in reading.state_names else plain
