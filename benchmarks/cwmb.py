@@ -144,7 +144,7 @@ def plan(name: str, episodes: int, seconds: float, programs: Path, say: Say) -> 
     discrete = name.startswith(("CartPole", "MountainCar", "Acrobot"))
     settings: dict[str, Any] = {} if discrete else {"max_episode_steps": PLAN_STEPS}
     world = open_world(name, **settings)
-    program = Program(read_program(path), path)
+    program = read_program(path)
     done = evaluate_return(
         world,
         program,
@@ -210,7 +210,7 @@ def _measured(lines: Lines, name: str, options: argparse.Namespace) -> bool:
     if not options.plan:
         return lines.has(name=name)
     path = program_path(options.programs, name)
-    now = Program(read_program(path), path).hash if path.is_file() else None
+    now = read_program(path).hash if path.is_file() else None
     return any(line["name"] == name and line.get("program_hash") == now for line in lines.read())
 
 

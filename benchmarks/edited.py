@@ -128,14 +128,14 @@ def run(name: str, case: Case, seed: int, options: argparse.Namespace) -> None:
         print(f"{name}: collecting ...", file=sys.stderr)
         api.save_traces(domain, api.collect(domain, episodes=EPISODES, seed=SEED, vary=case.vary), path)
     traces = api.load_traces(domain, path)
-    base = Program(read_program(options.programs / case.domain / "world_model.py"))
+    base = read_program(options.programs / case.domain / "world_model.py")
     programs = {"edited": edited(base, case), "unedited": base}
     if not options.without_anew:
         anew = options.cache / f"{name}.py"
         if not anew.exists():
             print(f"{name}: inducing anew ...", file=sys.stderr)
             anew.write_text(api.induce(domain, traces).program.text, encoding="utf-8")
-        programs["induced"] = Program(read_program(anew))
+        programs["induced"] = read_program(anew)
     world = domain.of(traces.constants)
     for method, program in programs.items():
         program.check(world.scene.state_space, world.layout.action.width)

@@ -16,7 +16,7 @@ from lines import plain
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import write_text
-from visualpatchworld.program.program import Program, read_program
+from visualpatchworld.program.program import read_program
 from visualpatchworld.report.recording import check
 from visualpatchworld.world.open import open_world
 
@@ -34,7 +34,7 @@ def main() -> None:
     measured = [line for line in lines if line["ok"] and (not options.only or line["name"] in options.only)]
     for line in measured:
         path = ROOT / "programs" / line["program"]
-        program = Program(read_program(path), path)
+        program = read_program(path)
         kept = folder / f"{program.hash}.json"
         if kept.is_file():
             continue

@@ -32,7 +32,7 @@ from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.discover import BUDGET, discover, summary
 from visualpatchworld.induction.windows import last_observations, window_errors, windows_of
 from visualpatchworld.program.env import imagine
-from visualpatchworld.program.program import Program, read_program
+from visualpatchworld.program.program import read_program
 from visualpatchworld.world.collect import collect
 from visualpatchworld.world.open import open_world
 from visualpatchworld.world.trajectory import Trajectory
@@ -194,7 +194,7 @@ def rivals(name: str, seed: int, data: Path, sindy: Path | None, episodes: int, 
         record["sindy"] = {"why": str(absent)}
     if not episodes:
         return record
-    found = imagine(Program(read_program(program_path(programs, name, seed))))
+    found = imagine(read_program(program_path(programs, name, seed)))
     starts = [int(one) for one in np.random.default_rng(HELD_OUT_SEED + seed).integers(2**31, size=episodes)]
     planner = choose_planner(open_world(name), found, starts)
     for rival, step in steps.items():
@@ -225,7 +225,7 @@ def plan(
     from visualpatchworld.plan.reward import evaluate_return
 
     path = program_path(programs, name, seed)
-    program = Program(read_program(path), path)
+    program = read_program(path)
     began = time.perf_counter()
     done = evaluate_return(
         name,
@@ -319,7 +319,7 @@ def _measured(lines: Lines, name: str, seed: int, options: argparse.Namespace) -
     if not options.plan:
         return lines.has(name=name, seed=seed)
     path = program_path(options.programs, name, seed)
-    now = Program(read_program(path), path).hash if path.is_file() else None
+    now = read_program(path).hash if path.is_file() else None
     mine = [line for line in lines.read() if line.get("name") == name and line.get("seed") == seed]
     return any(line.get("program_hash") == now and line.get("episodes") == options.episodes for line in mine)
 

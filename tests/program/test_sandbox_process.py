@@ -218,7 +218,7 @@ def test_programs_that_were_kept_run_as_they_do_here(name: str):
     path = Path(__file__).parents[2] / "programs" / name / "world_model.py"
     domain = load_domain(name.rpartition("-")[2])
     names, action_dim = domain.scene.state_space.names, domain.layout.action.width
-    program = Program(read_program(path), path)
+    program = read_program(path)
     rng = np.random.default_rng(0)
     states, actions = rng.uniform(0.1, 0.9, (20, len(names))), rng.uniform(-1, 1, (20, action_dim))
     with Sandbox(program, names, action_dim) as sandbox:

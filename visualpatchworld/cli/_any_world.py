@@ -172,11 +172,11 @@ def rollout(program: Path, world: World, horizon: int, last: int | None, as_json
     import numpy as np
 
     from visualpatchworld.induction.windows import replay_errors
-    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.program.program import read_program
     from visualpatchworld.world.collect import collect
     from visualpatchworld.world.log import LogWorld
 
-    model = Program(read_program(program), program)
+    model = read_program(program)
     if isinstance(world, LogWorld) and "_next" in (model.text.split('"""')[1] if '"""' in model.text else ""):
         world = world.with_neighbours()
     with working("rolling out") as progress:
@@ -233,10 +233,10 @@ def planned(
     episode is filmed where there are pictures.
     """
     from visualpatchworld.plan.reward import evaluate_return
-    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.program.program import read_program
 
     keep_compiled(all_cores=True)
-    model = Program(read_program(program), program)
+    model = read_program(program)
     shown: dict[str, Any] = {}
     filmed = None
     if films is not None:
@@ -298,10 +298,10 @@ def plan_to_goal(
     """Plan from a world's starts to a given state, and show how often it is reached."""
     from visualpatchworld.paper.task import wilson_percent
     from visualpatchworld.plan.goal_state import evaluate_goal
-    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.program.program import read_program
 
     keep_compiled(all_cores=True)
-    model = Program(read_program(program), program)
+    model = read_program(program)
     with working("planning") as progress:
 
         def told(number: int, steps: int | None) -> None:
@@ -323,7 +323,7 @@ def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_js
     from visualpatchworld.extras import need
     from visualpatchworld.files import to_json, write_text
     from visualpatchworld.induction.discover import BUDGET
-    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.program.program import read_program
     from visualpatchworld.report.recording import check
     from visualpatchworld.report.run_page import write_report
     from visualpatchworld.report.world import CHECK, FILMS, PLAN
@@ -348,7 +348,7 @@ def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_js
     with working("checking") as progress:
         progress("steps")
         names = [field["name"] for field in result["fields"]]
-        checked = check(Program(read_program(out / PROGRAM), out / PROGRAM), open_it(), names, seed)
+        checked = check(read_program(out / PROGRAM), open_it(), names, seed)
     write_text(out / CHECK, to_json(checked) + "\n")
     if acted and result["reward"]["paid"]:
         announce(3, 4, f"{episodes} episodes planned for its reward with the program, acted in the true world")

@@ -57,7 +57,7 @@ def rollout(
 
     from visualpatchworld.cli import _any_world
     from visualpatchworld.induction.windows import predict, prediction_errors, trajectories_of
-    from visualpatchworld.program.program import Program, load_program, read_program
+    from visualpatchworld.program.program import load_program, read_program
     from visualpatchworld.program.sandbox import sandboxed_rollouts
     from visualpatchworld.trace.file import read_traces
 
@@ -70,7 +70,7 @@ def rollout(
     seen = read_traces(traces, world)
     world = world.of(seen.constants)
     space, action_dim = world.scene.state_space, world.layout.action.width
-    model = Program(read_program(program), program) if sandbox else load_program(program, space, action_dim)
+    model = read_program(program) if sandbox else load_program(program, space, action_dim)
     recordings = trajectories_of(seen.episodes)[-last if last else None :]
     if max(len(recording.actions) for recording in recordings) < horizon:
         raise VpwError(f"No episode of '{traces}' has {horizon} steps; choose a shorter --horizon.")
@@ -111,11 +111,11 @@ def edit(
     Example: vpw edit world_model.py "HOUSE=(100.0, 112.0)" RADIUS=9 --out moved.py
     """
     from visualpatchworld.files import write_text
-    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.program.program import read_program
     from visualpatchworld.program.source import edit as edited
     from visualpatchworld.program.source import parse_changes
 
-    before = Program(read_program(program), program)
+    before = read_program(program)
     asked = parse_changes(changes, before)
     after = edited(before, asked)
     write_text(out, after.text)

@@ -14,7 +14,7 @@ from visualpatchworld.live.drawing import Drawing, drawing_of
 from visualpatchworld.live.session import HORIZONS, Goal, Session, begun
 from visualpatchworld.live.worlds import Imagination, LoggedTruth, RunningTruth, Truth
 from visualpatchworld.paper.record import FoundProgram
-from visualpatchworld.program.program import Program, load_program, read_program
+from visualpatchworld.program.program import load_program, read_program
 from visualpatchworld.program.source import dials_of
 from visualpatchworld.trace.file import read_traces
 from visualpatchworld.world.live import DomainWorld
@@ -51,7 +51,7 @@ def start(
     progress("opening the world")
     if name in find_domains():
         return _of_domain(found, load_domain(str(name)), traces, horizon, seed, progress)
-    program = Program(read_program(found.path), found.path)
+    program = read_program(found.path)
     source = str(traces or name)
     opened = open_world(source, columns=columns)
     if isinstance(opened, LogWorld):

@@ -150,10 +150,10 @@ def read_written(path: Path) -> tuple[Program | None, str]:
     """A model's program, None where its search ended without one, and who wrote it:
     nobody known unless a record has that very text.
     """
-    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.program.program import read_program
 
     record = read_search(path.parent)
-    program = None if record is not None and record.program is None else Program(read_program(path), path)
+    program = None if record is not None and record.program is None else read_program(path)
     text = None if program is None else program.text
     return program, record.label if record is not None and record.program == text else ""
 

@@ -33,9 +33,9 @@ class MethodProgram:
 
     @cached_property
     def program(self) -> Program | None:
-        from visualpatchworld.program.program import Program, read_program
+        from visualpatchworld.program.program import read_program
 
-        return None if self.path is None else Program(read_program(self.path), self.path)
+        return None if self.path is None else read_program(self.path)
 
     @property
     def written_by(self) -> str:
@@ -184,15 +184,13 @@ def cells(suite: Suite, given: Sequence[Source]) -> list[CellJob]:
 def analyses(suite: Suite, given: Sequence[Source], results: Path) -> list[AnalysisJob]:
     """The analyses that a suite of suites lacks: of every program as it is now, and of how each source looks."""
     from visualpatchworld.paper.analysis import find_analyses, read_analyses
-    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.program.program import read_program
 
     if not suite.parts:
         return []
     there = {(analysis.kind, analysis.source, analysis.method, analysis.program) for analysis in read_analyses(results)}
     programs = {
-        source: Program(read_program(source.program)).hash
-        for source in sources(suite, given)
-        if source.program.exists()
+        source: read_program(source.program).hash for source in sources(suite, given) if source.program.exists()
     }
     return [
         AnalysisJob(source, kind)
@@ -237,15 +235,13 @@ def _config(job: CellJob, episodes: Sequence[Episode]) -> EvalConfig:
     from visualpatchworld.paper.evaluation import EvalConfig
     from visualpatchworld.paper.results import OFFSET
     from visualpatchworld.paper.task import Goals
-    from visualpatchworld.program.program import Program, read_program
+    from visualpatchworld.program.program import read_program
 
     world, options = load_domain(job.source.domain), dict(zip(job.options[::2], job.options[1::2], strict=True))
     program, written_by = None, ""
     if job.score != "simulator":
         path = job.source.program
-        program, written_by = (
-            (Program(read_program(path), path), "") if job.source.rival is None else read_written(path)
-        )
+        program, written_by = (read_program(path), "") if job.source.rival is None else read_written(path)
     return EvalConfig(
         domain=world,
         constants=world.constants,

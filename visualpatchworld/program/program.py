@@ -217,12 +217,12 @@ class Program:
 
 def load_program(path: Path, state_space: StateSpace, action_dim: int) -> Program:
     """The program in a file, checked, which runs it: only for programs that are trusted."""
-    return Program(read_program(path), Path(path)).check(state_space, action_dim).check_tracing(state_space, action_dim)
+    return read_program(path).check(state_space, action_dim).check_tracing(state_space, action_dim)
 
 
-def read_program(path: Path) -> str:
-    """The text of a program's file; nothing of it is run."""
-    return read_text(Path(path), "program", BadProgram, most=MOST_BYTES)
+def read_program(path: Path, called: Path | None = None) -> Program:
+    """The program in a file, which messages may call otherwise; nothing of it is run."""
+    return Program(read_text(Path(path), "program", BadProgram, most=MOST_BYTES), called or Path(path))
 
 
 def _is_literal(node: ast.expr) -> bool:

@@ -142,7 +142,7 @@ def _world(results: Results, kind: str, line: Mapping[str, Any]) -> WorldItem:
     }
     programs = results.folder.parent / "programs"
     try:
-        program = Program(read_program(sent(programs, programs / told.program, MOST_BYTES)), Path(told.program))
+        program = read_program(sent(programs, programs / told.program, MOST_BYTES), Path(told.program))
     except VpwError as error:
         return WorldItem(name, kind, told, None, {}, _figures(line), (), {}, str(error))
     changed = program.hash != told.program_hash

@@ -85,7 +85,7 @@ def read_for(path: Path, world: str | None) -> Program:
     if world in find_domains():
         domain = load_domain(str(world))
         return load_program(path, domain.scene.state_space, domain.layout.action.width)
-    return Program(read_program(path), path)
+    return read_program(path)
 
 
 def errors(

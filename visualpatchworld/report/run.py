@@ -109,7 +109,7 @@ class Run:
         path = sent(self.folder, self.folder / PROGRAM, MOST_BYTES)
         if not path.exists():
             raise NoRun(f"There is no {PROGRAM}; `vpw run {self.domain.name} --out {self.name}` writes it.")
-        return Program(read_program(path), Path(PROGRAM))
+        return read_program(path, Path(PROGRAM))
 
     @cached_property
     def traces(self) -> Traces:

@@ -144,7 +144,7 @@ class WorldRun:
     @cached_property
     def program(self) -> Program:
         path = sent(self.folder, self.folder / PROGRAM, MOST_BYTES)
-        return Program(read_program(path), Path(PROGRAM))
+        return read_program(path, Path(PROGRAM))
 
     @cached_property
     def plan(self) -> PlanRecord:

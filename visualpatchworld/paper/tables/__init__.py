@@ -52,7 +52,21 @@ def make_table(name: str, results: Results) -> Table:
 
 def columns(where: Sequence[Place], first: str = "condition") -> tuple[Column, ...]:
     """The row's name, each place, the mean."""
-    return (Column(first, words=True), *(Column(place.title) for place in where), Column("mean"))
+    return headed((first,), (*(place.title for place in where), "mean"))
+
+
+def headed(first: Sequence[str], figures: Sequence[str], last: Sequence[str] = ()) -> tuple[Column, ...]:
+    """Columns of words, then of figures, then of words again."""
+    return (
+        *(Column(heading, words=True) for heading in first),
+        *map(Column, figures),
+        *(Column(heading, words=True) for heading in last),
+    )
+
+
+def quoted_section(source: str, rows: Iterable[tuple[Entry, ...]]) -> Section:
+    """What others published, apart from what was measured."""
+    return Section(f"Quoted, not measured here: {source}", tuple(rows), quoted=True)
 
 
 def find_conditions(results: Results, where: Sequence[Place]) -> dict[str, list[Found]]:
@@ -107,10 +121,7 @@ def quoted_sections(rows: Sequence[Mapping[str, Any]], where: Sequence[Place]) -
         by_source.setdefault(row["source"], []).append(
             (words(row["method"]), *figures, quote(MISSING if row["mean"] is None else f"{row['mean']:.1f}"))
         )
-    return tuple(
-        Section(f"Quoted, not measured here: {source}", tuple(entries), quoted=True)
-        for source, entries in by_source.items()
-    )
+    return tuple(quoted_section(source, entries) for source, entries in by_source.items())
 
 
 def mean_note(where: Sequence[Place], names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from visualpatchworld.paper.analysis import Analysis
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.results import Place, Query, Results, condition_title, find, places
 from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
-from visualpatchworld.paper.tables import notes, records, require
+from visualpatchworld.paper.tables import headed, notes, quoted_section, records, require
 from visualpatchworld.scene.calibrate import SAME_PX
 
 OURS = "vpw"
@@ -66,10 +66,10 @@ def cases_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title=f"Two cases: open-loop error in {first}, motion in {second}",
-        columns=(Column("method", words=True), *map(Column, headings)),
+        columns=headed(("method",), headings),
         sections=(
             Section("Measured", tuple(rows)),
-            Section(f"Quoted, not measured here: {quoted.source}", told, quoted=True),
+            quoted_section(quoted.source, told),
         ),
         notes=(
             *notes(results, [], quoted, "main", everything),
@@ -178,7 +178,7 @@ def smoothness_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title=f"{place.domain.title}: the scoring landscape beside a wall",
-        columns=(Column("figure", words=True), Column("measured"), Column("paper (quoted)")),
+        columns=headed(("figure",), ("measured", "paper (quoted)")),
         sections=(
             Section(f"Success, {place.title}", tuple(success)),
             Section(f"Success, {place.title}, only tasks not solved at their start", tuple(unsolved)),
@@ -246,15 +246,12 @@ def perception_table(results: Results, quoted: Quoted) -> Table:
         id=quoted.id,
         title="What is seen in pictures, against the oracle",
         columns=(
-            Column("pictures of", words=True),
-            Column("path", words=True),
-            *map(Column, ("precision", "recall")),
-            Column("RMSE / p99 / worst", words=True),
+            *headed(("pictures of", "path"), ("precision", "recall"), ("RMSE / p99 / worst",)),
             *map(Column, ("frames", "ms / frame")),
         ),
         sections=(
             Section("Measured", (*seen, *nothing, *unseen)),
-            Section(f"Quoted, not measured here: {quoted.source}", told, quoted=True),
+            quoted_section(quoted.source, told),
         ),
         notes=(
             "Precision and recall: of the objects that are reported, and of those that are to be seen, "

@@ -11,7 +11,6 @@ from visualpatchworld.paper.results import Found, Place, Query, Results, conditi
 from visualpatchworld.paper.suite import CONDITIONS
 from visualpatchworld.paper.table import (
     MISSING,
-    Column,
     Entry,
     Quoted,
     Section,
@@ -26,9 +25,11 @@ from visualpatchworld.paper.table import (
 from visualpatchworld.paper.tables import (
     columns,
     find_conditions,
+    headed,
     mean_note,
     measured_sections,
     notes,
+    quoted_section,
     quoted_sections,
     records,
     require,
@@ -141,7 +142,7 @@ def multiseed_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title=f"Planning success over seeds {', '.join(map(str, seeds))}",
-        columns=(Column("tasks", words=True), *map(Column, headings)),
+        columns=headed(("tasks",), headings),
         sections=tuple(sections),
         notes=(
             *notes(results, everything, quoted, "multiseed"),
@@ -200,7 +201,7 @@ def hybrid_cost_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title="Success and engine rollouts per plan, by who scores (oracle state)",
-        columns=(Column("scored by", words=True), *map(Column, headings)),
+        columns=headed(("scored by",), headings),
         sections=tuple(
             Section(place.title, tuple(_hybrid_cost_row(item, quoted) for item in items))
             for place, items in zip(where, found, strict=True)
@@ -253,7 +254,7 @@ def ladder_table(results: Results, quoted: Quoted) -> Table:
         for row in quoted.rows
         if "score" not in row
     )
-    sections.append(Section(f"Quoted, not measured here: {quoted.source}", others, quoted=True))
+    sections.append(quoted_section(quoted.source, others))
     audit = f"`vpw analyse audit {name} --results {results.out}` measures what the tool path sees."
     headings = (
         "success",
@@ -265,7 +266,7 @@ def ladder_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title=f"{where[0].domain.title} under each condition",
-        columns=(Column("condition", words=True), *map(Column, headings)),
+        columns=headed(("condition",), headings),
         sections=tuple(sections),
         notes=(
             *notes(results, everything, quoted, "main"),
@@ -316,25 +317,14 @@ def metrics_table(results: Results, quoted: Quoted) -> Table:
         (words(row["condition"]), *(part for metric in metrics for part in (quote(row.get(metric)), blank)))
         for row in quoted.data["coarse"]
     ]
-    sections.append(
-        Section(f"Quoted, not measured here: {quoted.source}; {quoted.data['coarse_budget']}", tuple(told), quoted=True)
-    )
+    sections.append(quoted_section(f"{quoted.source}; {quoted.data['coarse_budget']}", told))
     rest = [blank] * (2 * len(metrics) - 1)
     told = [(words(row["condition"]), quote_spread(row), *rest) for row in quoted.data["frame"]]
-    sections.append(
-        Section(
-            f"Quoted, not measured here: {quoted.source}; frame level, mean and SD over five seeds",
-            tuple(told),
-            quoted=True,
-        )
-    )
+    sections.append(quoted_section(f"{quoted.source}; frame level, mean and SD over five seeds", told))
     return Table(
         id=quoted.id,
         title=f"{domain.title} by success metric and planner",
-        columns=(
-            Column("condition", words=True),
-            *(Column(heading) for metric in metrics for heading in (metric, "of unsolved")),
-        ),
+        columns=headed(("condition",), [heading for metric in metrics for heading in (metric, "of unsolved")]),
         sections=tuple(sections),
         notes=notes(results, everything, quoted, "metrics"),
         measured=records(everything),
@@ -381,11 +371,8 @@ def landscape_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title="Success of the program over success of the engine, same planner",
-        columns=(Column("tasks", words=True), Column("planner", words=True), *map(Column, headings)),
-        sections=(
-            Section("Measured", tuple(rows)),
-            Section(f"Quoted, not measured here: {quoted.source}", paper, quoted=True),
-        ),
+        columns=headed(("tasks", "planner"), headings),
+        sections=(Section("Measured", tuple(rows)), quoted_section(quoted.source, paper)),
         notes=notes(results, found, quoted, "main"),
         measured=records(found),
     )

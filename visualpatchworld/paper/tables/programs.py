@@ -20,8 +20,8 @@ from visualpatchworld.paper.results import (
     places,
     read_results,
 )
-from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, interval, number, quote, words
-from visualpatchworld.paper.tables import notes, records, require
+from visualpatchworld.paper.table import MISSING, Entry, Quoted, Section, Table, interval, number, quote, words
+from visualpatchworld.paper.tables import headed, notes, quoted_section, records, require
 from visualpatchworld.paper.task import Goals, summarize
 
 
@@ -43,18 +43,10 @@ def envs_table(results: Results, quoted: Quoted) -> Table:
                 quote(told),
             )
         )
-    headings = {
-        "domain": True,
-        "engine": True,
-        "challenge": True,
-        "state / action": False,
-        "success": True,
-        "paper (quoted)": True,
-    }
     return Table(
         id=quoted.id,
         title="Domains and what is hard about them",
-        columns=tuple(Column(heading, words=is_words) for heading, is_words in headings.items()),
+        columns=headed(("domain", "engine", "challenge"), ("state / action",), ("success", "paper (quoted)")),
         sections=(Section("", tuple(rows)),),
         notes=("The first metric of a domain is the main one.", quoted.note),
     )
@@ -71,12 +63,7 @@ def induction_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title="Recovered forms, and success of planning with them (oracle state)",
-        columns=(
-            Column("tasks", words=True),
-            Column("recovered form", words=True),
-            Column("paper's form (quoted)", words=True),
-            *map(Column, headings),
-        ),
+        columns=headed(("tasks", "recovered form", "paper's form (quoted)"), headings),
         sections=(Section("Measured, with the paper's figures in columns of their own", tuple(rows)),),
         notes=(
             *notes(results, found, quoted, "main"),
@@ -168,13 +155,11 @@ def ablation_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title=f"{where[0].domain.title}: simpler forms on the same scene graphs",
-        columns=(
-            Column("form", words=True),
-            *(Column(f"{quantity} after {steps}") for steps in quoted.data["horizons"].values()),
-            Column("success"),
-            Column("of unsolved"),
+        columns=headed(
+            ("form",),
+            [*(f"{quantity} after {steps}" for steps in quoted.data["horizons"].values()), "success", "of unsolved"],
         ),
-        sections=(*sections, Section(f"Quoted, not measured here: {quoted.source}", paper, quoted=True)),
+        sections=(*sections, quoted_section(quoted.source, paper)),
         notes=(
             *notes(results, everything, quoted, "ablation"),
             *lost_programs(results, everything),
@@ -225,7 +210,7 @@ def goals_table(results: Results, quoted: Quoted) -> Table:
         id=quoted.id,
         title="Goals that are long, of other episodes, or to be met closely (true engine, planned under the "
         "program alone)",
-        columns=(Column("goal", words=True), Column("planner", words=True), *map(Column, headings)),
+        columns=headed(("goal", "planner"), headings),
         sections=tuple(Section(title, tuple(rows)) for title, rows in sections.items()),
         notes=(
             "Scores are percent of tasks, all seeds pooled; [a, b] is Wilson's 95 % interval. A wave "
@@ -340,7 +325,7 @@ def edited_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title="Planning in changed worlds with a program that was edited, without a step of new data",
-        columns=(Column("the world's change", words=True), *map(Column, headings), Column("planner", words=True)),
+        columns=headed(("the world's change",), headings, ("planner",)),
         sections=(Section("Measured", tuple(rows)),),
         notes=(
             "Scores are percent of tasks in the changed world; [a, b] is Wilson's 95 % interval.",

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld.paper.results import NoResults, Results
-from visualpatchworld.paper.table import MISSING, Column, Entry, Quoted, Section, Table, number, quote, words
-from visualpatchworld.paper.tables import error_at, figure, read_lines
+from visualpatchworld.paper.table import MISSING, Entry, Quoted, Section, Table, number, quote, words
+from visualpatchworld.paper.tables import error_at, figure, headed, quoted_section, read_lines
 
 WORLDS_COMMAND = "python benchmarks/worlds.py"
 LONGEST_FORM = 90  # characters; a sum of many terms is told in its program
@@ -29,14 +29,11 @@ def worlds_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title="Programs of worlds, nothing given but the world",
-        columns=(
-            Column("world", words=True),
-            Column("form", words=True),
-            Column("verdict", words=True),
-            *map(Column, ("lines", "constants", "env steps", "CPU s", "1 step", "25 steps", "networks", "PySINDy")),
-            *map(
-                Column,
-                (
+        columns=headed(
+            ("world", "form", "verdict"),
+            (
+                *("lines", "constants", "env steps", "CPU s", "1 step", "25 steps", "networks", "PySINDy"),
+                *(
                     "return",
                     "random",
                     "zero",
@@ -46,7 +43,7 @@ def worlds_table(results: Results, quoted: Quoted) -> Table:
                     "solved at (quoted)",
                 ),
             ),
-            Column("with little data (quoted)", words=True),
+            ("with little data (quoted)",),
         ),
         sections=(Section("Measured, with published figures in columns of their own", tuple(rows)),),
         notes=tuple(_worlds_notes(lines, plans, quoted)),
@@ -135,12 +132,10 @@ def real_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title="Programs of real machines from their logs: root mean square error of free simulation",
-        columns=(
-            Column("log", words=True),
-            Column("form", words=True),
-            *map(Column, ("constants", "CPU s", "error", "linear model", "over a second", "linear, over a second")),
-            Column("unit", words=True),
-            Column("published (quoted)", words=True),
+        columns=headed(
+            ("log", "form"),
+            ("constants", "CPU s", "error", "linear model", "over a second", "linear, over a second"),
+            ("unit", "published (quoted)"),
         ),
         sections=(
             Section(
@@ -204,7 +199,7 @@ def noise_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title="Laws found from noisy observations, and how often their standard errors hold",
-        columns=(Column("world", words=True), *map(Column, ("noise", "seeds", "explained", "error", "noise alone"))),
+        columns=headed(("world",), ("noise", "seeds", "explained", "error", "noise alone")),
         sections=tuple(sections),
         notes=(
             "Noise is a share of each field's spread of change in one step. Error is the median over "
@@ -253,17 +248,16 @@ def cwmb_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title="Code-world-model benchmark: accuracy of programs from ten recorded trajectories",
-        columns=(
-            Column("environment", words=True),
-            *map(Column, headings),
-            *map(Column, ("GIF-MCTS accuracy (quoted)", "GIF-MCTS return (quoted)", "oracle return (quoted)")),
+        columns=headed(
+            ("environment",),
+            (*headings, "GIF-MCTS accuracy (quoted)", "GIF-MCTS return (quoted)", "oracle return (quoted)"),
         ),
         sections=(
             Section(
                 "Measured, with published figures in columns of their own",
                 (*rows, _mean_row(done, plans, len(names), quoted)),
             ),
-            Section(f"Quoted, not measured here: {quoted.source}", tuple(means), quoted=True),
+            quoted_section(quoted.source, means),
         ),
         notes=tuple(_cwmb_notes(done, names, quoted)),
         measured=tuple(done),
@@ -356,12 +350,7 @@ def siblings_table(results: Results, quoted: Quoted) -> Table:
     return Table(
         id=quoted.id,
         title="Siblings of the domains, changed by constants of their simulators alone",
-        columns=(
-            Column("domain", words=True),
-            Column("change", words=True),
-            Column("form", words=True),
-            *map(Column, headings),
-        ),
+        columns=headed(("domain", "change", "form"), headings),
         sections=(Section("Measured", tuple(map(_sibling_row, lines))),),
         notes=(
             "No code is written for a sibling: the form comes from its scene and its probes. A wrong form is marked.",
