@@ -392,6 +392,20 @@ def reactor(rng):
     )
 
 
+def crane(rng):
+    """A load that swings below a trolley, on a rope that is hoisted meanwhile."""
+    dt, pull, push, drag, hoist = 0.05, rng.uniform(6, 10), rng.uniform(2, 4), rng.uniform(0.3, 0.8), 0.3
+
+    def step(s, a):
+        gained = push * a[0] - drag * s[1]
+        turned = -(pull * np.sin(s[2]) + gained * np.cos(s[2]) + 2 * hoist * a[1] * s[3]) / s[4]
+        v, w = s[1] + dt * gained, s[3] + dt * turned
+        return np.array([s[0] + dt * v, v, s[2] + dt * w, w, s[4] + dt * hoist * a[1]])
+
+    trajectories = run(rng, step, lambda: rng.uniform([-1, -1, -0.5, -1, 2], [1, 1, 0.5, 1, 3]), PUSHES, hold=3)
+    return Animal("crane", trajectories, PUSHES, {"pull": pull, "push": push, "drag": drag, "hoist": 2 * hoist})
+
+
 def action_table(rng):
     dt, forces, drag = 0.05, rng.uniform(-5, 5, 4), rng.uniform(0.3, 0.8)
     space = ActionSpace("discrete", counts=(4,))
@@ -627,7 +641,7 @@ def discs(rng):
 
 ZOO = (
     first_order, unicycle, boat, bicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, sticking, bent_drag,
-    springs_between, regional, clip, stop, bounce, soft_stop, burning_mass, throttle, paddle, reactor, action_table, even_table,
+    springs_between, regional, clip, stop, bounce, soft_stop, burning_mass, throttle, paddle, reactor, crane, action_table, even_table,
     pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
     tanks, rounded_tank, thermostat, grid, clock, late_servo,
 )  # fmt: skip
