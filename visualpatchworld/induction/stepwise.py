@@ -115,13 +115,15 @@ def fill(
     floor: float,
     *,
     scale: float,
+    simpler: Sequence[Term],
     clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
     """A choice that begins with all plain terms, adds terms with a
     constant inside until nothing is left, and then drops all it can.
 
     Where several plain terms stand beside a threshold or a wave, a forward search meets wrong terms first; this does
-    not. It answers with nothing unless it ends exact, with few terms and in time.
+    not. It answers with nothing unless it ends exact, with few terms and in time. In the end `simpler` terms take the
+    place of those with a constant inside that say the same.
     """
     if len(plain) > MOST_PLAIN:
         return []
@@ -182,7 +184,7 @@ def fill(
         return []
     return [
         _plainer(
-            _finished(item, goal, target, samples, picked, kept, floor, scale), plain, target, samples, floor, scale
+            _finished(item, goal, target, samples, picked, kept, floor, scale), simpler, target, samples, floor, scale
         )
     ]
 
@@ -408,9 +410,10 @@ def _pruned(choice: Choice, target, samples, floor, scale) -> Choice:
 
 
 def _plainer(choice: Choice, terms: Sequence[Term], target, samples, floor, scale) -> Choice:
-    """The choice with plain terms in place of terms whose own
-    constant has gone where they are the same as a plain one.
+    """The choice with plain terms in place of terms whose own constant has gone where they are about the same as a
+    plain one, and then without terms that only stood beside those.
     """
+    first = choice
     for place, term in enumerate(choice.terms):
         cheaper = [t for t in terms if term.inner is not None and t.inner is None and not t.grid and t.cost < term.cost]
         if not cheaper:
@@ -422,14 +425,18 @@ def _plainer(choice: Choice, terms: Sequence[Term], target, samples, floor, scal
             # A term speaks for another one only of the same fields, or of none.
             if other in choice.terms or not set(other.of) <= set(term.of):
                 continue
-            if not _alike(own, _beside(samples.column(other)[choice.kept], basis)):
-                continue
-            trial = [*choice.terms[:place], other, *choice.terms[place + 1 :]]
-            full = np.stack([samples.column(t) for t in trial], axis=-1)[choice.kept]
-            left = target[choice.kept] - full @ solve(full, target[choice.kept])
-            if np.sqrt(np.mean(left**2)) <= (EXACT * floor if choice.exact else SAME * choice.left):
-                choice = _with_terms(choice, trial, target, samples, floor, scale)
+            trial = _with_terms(
+                choice, [*choice.terms[:place], other, *choice.terms[place + 1 :]], target, samples, floor, scale
+            )
+            enough = EXACT * floor if choice.exact else SAME * choice.left
+            alike = trial.left <= enough and _alike(own, _beside(samples.column(other)[choice.kept], basis))
+            if alike or (trial.exact and trial.score < choice.score):
+                choice = trial
                 break
+    for term in sorted(choice.terms, key=lambda t: -t.cost) if choice is not first and choice.exact else ():
+        fewer = [t for t in choice.terms if t is not term]
+        trial = _with_terms(choice, fewer, target, samples, floor, scale) if fewer else choice
+        choice = trial if trial.exact and trial.score < choice.score else choice
     return choice
 
 
@@ -444,13 +451,15 @@ def _alike(one: Float[np.ndarray, " N"], other: Float[np.ndarray, " N"]) -> bool
 
 
 def _with_terms(choice: Choice, terms: Sequence[Term], target, samples, floor, scale) -> Choice:
-    """The choice with these cheaper terms, which leave as little."""
+    """The choice with these cheaper terms over the rows that it explains."""
+    rows = choice.kept
     full = np.stack([samples.column(t) for t in terms], axis=-1)
-    factors = solve(full[choice.kept], target[choice.kept])
+    factors = solve(full[rows], target[rows])
     left_all = target - full @ factors
-    kept = within(left_all, floor, usual=choice.kept)
-    left = float(np.sqrt(np.mean(left_all[kept] ** 2)))
-    saved = PENALTY * np.log(kept.sum()) * (choice.cost - sum(t.cost for t in terms))
+    left = float(np.sqrt(np.mean(left_all[rows] ** 2)))
+    worse = rows.sum() * np.log(max(left, floor, 1e-300) / max(choice.left, floor, 1e-300)) * 2
+    saved = PENALTY * np.log(rows.sum()) * (choice.cost - sum(t.cost for t in terms))
+    kept, exact = within(left_all, floor, usual=rows), left <= EXACT * floor
     return Choice(
-        tuple(terms), tuple(map(float, factors)), left, left / scale, choice.score - saved, choice.exact, kept
+        tuple(terms), tuple(map(float, factors)), left, left / scale, choice.score + worse - saved, exact, kept
     )

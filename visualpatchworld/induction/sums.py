@@ -144,6 +144,7 @@ def sums_of(
                     usual,
                     response.floor,
                     scale=response.scale,
+                    simpler=terms.upto(1),
                     clock=clock,
                 )
                 fresh = filled + fresh
