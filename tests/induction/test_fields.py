@@ -7,7 +7,7 @@ import pytest
 from draws import SEED
 from zoo import PUSH, bounce, extra_columns, geared, pendulum, rk4_repeat, run, second_order, viscous, wrapped_pendulum
 
-from visualpatchworld.induction.fields import BadField, parse_corrections, read_fields
+from visualpatchworld.induction.fields import BadField, read_fields
 from visualpatchworld.induction.reading import Coordinate
 from visualpatchworld.induction.unpaired import derived_expression
 from visualpatchworld.world.trajectory import Trajectory
@@ -56,16 +56,16 @@ def test_cosine_and_sine_in_any_order_turn_with_their_velocity():
 
 def test_a_user_may_correct_a_role():
     animal = viscous(np.random.default_rng(SEED))
-    reading, found = roles(animal, names=("theta", "w"), corrections=parse_corrections("theta=angle,w=velocity:theta"))
+    reading, found = roles(animal, names=("theta", "w"), corrections={"theta": "angle", "w": "velocity:theta"})
     assert found == ["angle", "velocity"]
     assert reading.state_names == ("theta", "w")
 
 
-@pytest.mark.parametrize("text", ["theta", "phi=angle", "theta=sideways"])
-def test_a_wrong_correction_is_one_sentence(text):
+@pytest.mark.parametrize("wrong", [{"phi": "angle"}, {"theta": "sideways"}, {"w": "velocity:phi"}])
+def test_a_wrong_correction_is_one_sentence(wrong):
     animal = viscous(np.random.default_rng(SEED))
     with pytest.raises(BadField):
-        roles(animal, names=("theta", "w"), corrections=parse_corrections(text))
+        roles(animal, names=("theta", "w"), corrections=wrong)
 
 
 def test_absolute_angles_may_count_from_one_another():

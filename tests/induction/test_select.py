@@ -106,7 +106,7 @@ def test_a_form_that_was_set_aside_too_early_gets_another_try(monkeypatch: pytes
             for probe in probes
             if probe.tests
         ]
-        fitted = Fit(values={"fitted": sketch.name}, errors={}, validation_cost=0.0, trial_costs=(), not_finite=0)  # type: ignore[dict-item]
+        fitted = Fit(values={"fitted": sketch.name}, errors={}, not_finite=0)  # type: ignore[dict-item]
         return FormCandidate(sketch, len(sketch.constants), 100, fitted, tuple(verdicts))
 
     monkeypatch.setattr(select, "_try", scripted)

@@ -158,15 +158,6 @@ def _depth(coordinate: Coordinate, coordinates: Sequence[Coordinate]) -> int:
     return depth
 
 
-def parse_corrections(text: str) -> dict[str, str]:
-    """`theta=angle,w=velocity:theta` as a mapping."""
-    parts = [part.partition("=") for part in text.split(",") if part.strip()]
-    for name, equals, role in parts:
-        if not equals or not role.strip():
-            raise BadField(f"A field is corrected as NAME=ROLE, not as '{name}'.")
-    return {name.strip(): role.strip() for name, _, role in parts}
-
-
 def _parsed(corrections: Mapping[str, str], labels: Sequence[str]) -> dict[int, tuple[str, int | None]]:
     given = {}
     for name, text in corrections.items():

@@ -48,8 +48,6 @@ class Fit:
 
     values: Values
     errors: Mapping[str, float | None]
-    validation_cost: float  # root mean square rollout error, in units of the typical motion
-    trial_costs: tuple[float, ...]  # of the other trials that reached the last stage
     not_finite: int
     # Validation windows, if judged by these.
     predicted: Float[np.ndarray, "N H S"] | None = field(default=None, repr=False, compare=False)
@@ -245,13 +243,10 @@ def _half_plateau(loss: Loss, trial: Trial, index: int) -> float:
 def _finish(model: Model, loss: Loss, judge: Loss, ranked: list[Trial]) -> Fit:
     best = ranked[0]
     values = model.values(best.place, best.options)
-    validated = [judge.residuals(trial) for trial in ranked]
     return Fit(
         values={name: int(value) if name in model.choices else as_written(value) for name, value in values.items()},
         errors=_standard_errors(model, loss, best, values),
-        validation_cost=root_mean_square(validated[0]),
-        trial_costs=tuple(root_mean_square(residuals) for residuals in validated[1:]),
-        not_finite=int(np.sum(validated[0] >= WORST)),
+        not_finite=int(np.sum(judge.residuals(best) >= WORST)),
     )
 
 

@@ -171,13 +171,6 @@ class _Best:
         return left
 
 
-def steps_of(
-    before: Float[np.ndarray, "N S"], after: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "N A"]
-) -> Stretches:
-    """Single steps as stretches."""
-    return Stretches(before, actions[:, None, :], after[:, None, :])
-
-
 @dataclass(frozen=True)
 class Settled:
     """Constants where rollouts come closest, the error that is left, and how each constant shows in it."""

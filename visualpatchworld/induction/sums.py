@@ -19,7 +19,7 @@ from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.regress import FLOAT32
 from visualpatchworld.induction.stepwise import EXACT, Choice, choose, fill
 from visualpatchworld.induction.switches import is_switch
-from visualpatchworld.induction.terms import INNER, Rows, Samples, Term, rows_of, samples_along, samples_at_start
+from visualpatchworld.induction.terms import INNER, Rows, Samples, Term, samples_along, samples_at_start
 from visualpatchworld.world.world import ActionSpace
 
 NUMERICAL = 1e-9  # of a response's spread: what arithmetic leaves
@@ -192,26 +192,6 @@ def updated_first(
         if found and found[0].exact:
             return found
     return []
-
-
-def propose_sums(
-    reading: Reading,
-    states: Sequence[Float[np.ndarray, "T+1 S"]],
-    actions: Sequence[Float[np.ndarray, "T A"]],
-    space: ActionSpace,
-    *,
-    noise: Float[np.ndarray, " S"] | None = None,
-    delay: Delay = Delay(),
-    along: bool = False,
-) -> list[Rates]:
-    """Rates whose every change is the best sum found for it, and the same with the next best of each."""
-    rows = rows_of((*reading.state_names, *delay.names), states, actions, angle_columns(reading))
-    noise = np.zeros(len(rows.names)) if noise is None else noise
-    samples = samples_for(reading, rows, along)
-    wanted = responses(reading, rows, noise)
-    choices = [sums_of(reading, rows, response, space, delay, samples) for response in wanted]
-    best = [options[0] for options in choices]
-    return [rates_of(reading, wanted, best, delay)]
 
 
 def rates_of(
