@@ -1,9 +1,9 @@
-"""Pusher-v5: drive (state.action_4_1_ago, x4), drive (state.action_4_1_ago), spring (x4), viscous (x4_speed), viscous (x4_speed, x4), drive (state.action_5_1_ago), drive (state.action_6_1_ago, x6), spring (x6), drive (state.action_6_1_ago), viscous (x6_speed), viscous (x6_speed, x6), drive (state.action_5_1_ago, x6) and 9 further terms.
+"""Pusher-v5: drive (state.action_4_1_ago, x4), drive (state.action_3_1_ago, x3), spring (x3, x18), drive (state.action_3_1_ago, x0), quadratic (x3_speed), field (x3_speed), drive (state.action_4_1_ago), spring (x4), viscous (x4_speed), viscous (x4_speed, x4), drive (state.action_5_1_ago), drive (state.action_6_1_ago, x6) and 13 further terms.
 
 EMPIRICAL: no law explains this world; what follows is the best that was found, and may be wrong anywhere.
 
-Verdict: unexplained; 25-step error 8 of the spread of motion on held-out stretches (90 % below 3e+01); noise of observations alone makes 2e-05; most is left of x16: 74 of its spread after 25 steps; plain motion predicts better: in the program x1, x2, x5, x14, x15, x16 stand still and x0_speed, x3_speed stay the same, which leaves 1.
-Held-out error (median, of each field's spread of change): 0.35 after 1, 0.54 after 5, 0.94 after 25 steps.
+Verdict: unexplained; 25-step error 8 of the spread of motion on held-out stretches (90 % below 3e+11); noise of observations alone makes 8e-06; most is left of x6: inf of its spread after 25 steps; plain motion predicts better: in the program x1, x2, x5, x14, x15, x16 stand still and x0_speed stays the same, which leaves 1.
+Held-out error (median, of each field's spread of change): 0.36 after 1, 0.53 after 5, 0.89 after 25 steps.
 Found from 1432 steps of the world by visualpatchworld 0.2.0.
 """
 
@@ -12,21 +12,29 @@ from typing import NamedTuple
 import jax.numpy as np  # or: import numpy as np
 
 DT = 0.05  # s, one physics step
-X4_GAIN_5 = 3.866908337  # +- 0.2  drive: action_4_1_ago
-X4_HARD = -2.698487414  # +- 0.05  spring: x4 ** 3
-X4_GAIN_5_COS_X4 = 21.32405408  # +- 0.2  drive: action_4_1_ago * cos(x4)
-X4_DRAG = -2.717296575  # +- 0.007  viscous: x4_speed
-X4_DRAG_BEND = 1.239476332  # +- 0.02  viscous: x4 ** 2 * x4_speed
-X6_GAIN_7_COS_X6 = 6.299453469  # +- 0.3  drive: action_6_1_ago * cos(x6)
-X6_HARD = -1.868438097  # +- 0.02  spring: x6 ** 3
-X6_GAIN_7 = 9.946488592  # +- 0.2  drive: action_6_1_ago
-X6_DRAG = -1.30976409  # +- 0.02  viscous: x6_speed
-X6_DRAG_BEND = 0.01647315839  # +- 0.02  viscous: x6 ** 2 * x6_speed
-X6_GAIN_6_X6 = -1.672313141  # +- 0.02  drive: action_5_1_ago * x6
-X17_GAIN_7_X0_SPEED = -1.813198365e-11  # +- 7e-11  drive: action_6_1_ago * x0_speed
-X18_GAIN_7_X0_SPEED = 1.087909454e-10  # +- 3e-11  drive: action_6_1_ago * x0_speed
+X3_GAIN_4_SIN_X3 = -12.64525775  # +- 0.09  drive: action_3_1_ago * sin(x3)
+X3_GAIN_4_COS_X3 = 5.331417141  # +- 0.04  drive: action_3_1_ago * cos(x3)
+X3_PULL_X18 = -5.548798909  # +- 0.05  spring: sin(x3 - x18)
+X3_GAIN_4_X0 = -1.849935306  # +- 0.03  drive: action_3_1_ago * x0
+X3_DRAG_SQUARE = -0.6057491606  # +- 0.004  quadratic: abs(x3_speed) * x3_speed
+X3_PUSH = -0.7045891061  # +- 0.02  field
+X4_GAIN_5 = 6.295491591  # +- 0.2  drive: action_4_1_ago
+X4_HARD = -2.897570318  # +- 0.05  spring: x4 ** 3
+X4_GAIN_5_COS_X4 = 18.55899902  # +- 0.2  drive: action_4_1_ago * cos(x4)
+X4_DRAG = -2.642934742  # +- 0.01  viscous: x4_speed
+X4_DRAG_BEND = 0.9734876208  # +- 0.03  viscous: x4 ** 2 * x4_speed
+X6_GAIN_7_COS_X6 = 15.29163181  # +- 0.2  drive: action_6_1_ago * cos(x6)
+X6_HARD = -1.47048093  # +- 0.02  spring: x6 ** 3
+X6_GAIN_7 = 7.445811263  # +- 0.2  drive: action_6_1_ago
+X6_DRAG = -1.837063858  # +- 0.01  viscous: x6_speed
+X6_DRAG_BEND = 0.5161485638  # +- 0.02  viscous: x6 ** 2 * x6_speed
+X6_GAIN_6_X6 = -1.543238676  # +- 0.02  drive: action_5_1_ago * x6
+X17_GAIN_7_X0_SPEED = -2.103564474e-11  # +- 2e-10  drive: action_6_1_ago * x0_speed
+X18_GAIN_7_X0_SPEED = 1.359198258e-10  # +- 6e-11  drive: action_6_1_ago * x0_speed
 X0_SEEN_FROM = -2.702  # x0 was not seen beyond
 X0_SEEN_TO = 2.166  # x0 was not seen beyond
+X3_SPEED_SEEN_FROM = -16.72  # x3_speed was not seen beyond
+X3_SPEED_SEEN_TO = 10.62  # x3_speed was not seen beyond
 X3_SEEN_FROM = -2.615  # x3 was not seen beyond
 X3_SEEN_TO = 0.3053  # x3 was not seen beyond
 X4_SPEED_SEEN_FROM = -14.31  # x4_speed was not seen beyond
@@ -74,6 +82,14 @@ class State(NamedTuple):
 
 def rates(state, action):
     """How fast each field changes."""
+    x3_speed_rate = (
+        X3_GAIN_4_SIN_X3 * state.action_3_1_ago * np.sin(state.x3)
+        + X3_GAIN_4_COS_X3 * state.action_3_1_ago * np.cos(state.x3)
+        + X3_PULL_X18 * np.sin(state.x3 - state.x18)
+        + X3_GAIN_4_X0 * state.action_3_1_ago * state.x0
+        + X3_DRAG_SQUARE * np.abs(state.x3_speed) * state.x3_speed
+        + X3_PUSH
+    )
     x4_speed_rate = (
         X4_GAIN_5 * state.action_4_1_ago
         + X4_HARD * state.x4 ** 3
@@ -90,7 +106,7 @@ def rates(state, action):
         + X6_GAIN_6_X6 * state.action_5_1_ago * state.x6
     )
     return (
-        state.x0_speed, state.x3_speed, state.x4_speed, state.x6_speed, 0.0, 0.0, x4_speed_rate, x6_speed_rate,
+        state.x0_speed, state.x3_speed, state.x4_speed, state.x6_speed, 0.0, x3_speed_rate, x4_speed_rate, x6_speed_rate,
         X17_GAIN_7_X0_SPEED * state.action_6_1_ago * state.x0_speed,
         X18_GAIN_7_X0_SPEED * state.action_6_1_ago * state.x0_speed,
     )
@@ -123,6 +139,7 @@ def step(state, action):
     x6_speed = state.x6_speed + DT / 6 * (k1[7] + 2 * k2[7] + 2 * k3[7] + k4[7])
     x17 = state.x17 + DT / 6 * (k1[8] + 2 * k2[8] + 2 * k3[8] + k4[8])
     x18 = state.x18 + DT / 6 * (k1[9] + 2 * k2[9] + 2 * k3[9] + k4[9])
+    x3_speed = np.clip(x3_speed, X3_SPEED_SEEN_FROM, X3_SPEED_SEEN_TO)
     x4_speed = np.clip(x4_speed, X4_SPEED_SEEN_FROM, X4_SPEED_SEEN_TO)
     x6_speed = np.clip(x6_speed, X6_SPEED_SEEN_FROM, X6_SPEED_SEEN_TO)
     x17 = np.clip(x17, X17_SEEN_FROM, X17_SEEN_TO)

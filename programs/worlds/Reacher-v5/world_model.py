@@ -151,8 +151,8 @@ def observe(state):
         state.x5,  # x5, the same in every row
         state.angle_speed,  # x6
         state.angle_2_speed,  # x7
-        -0.999725743 * state.x4 + 0.109988402 * np.cos(state.angle + state.angle_2) + 0.100027639 * np.cos(state.angle),  # x8
-        -1.00011942 * state.x5 + 0.110015763 * np.sin(state.angle + state.angle_2) + 0.0999881218 * np.sin(state.angle),  # x9
+        -state.x4 + 0.11 * np.cos(state.angle + state.angle_2) + 0.1 * np.cos(state.angle),  # x8
+        -state.x5 + 0.11 * np.sin(state.angle + state.angle_2) + 0.1 * np.sin(state.angle),  # x9
     )
 
 
@@ -167,11 +167,6 @@ def read(observation):
     return State(angle=angle, angle_2=angle_2, angle_speed=angle_speed, angle_2_speed=angle_2_speed, x4=x4, x5=x5)
 
 
-def wrap(angle):
-    """The angle within half a turn of zero."""
-    return np.mod(angle + np.pi, 2 * np.pi) - np.pi
-
-
 def reward(state, action, next_state):
     """What a step is worth."""
-    return -action[0] ** 2 - action[1] ** 2 - np.sqrt((-1.00011942 * next_state.x5 + 0.110015763 * np.sin(next_state.angle + next_state.angle_2) + 0.0999881218 * np.sin(next_state.angle)) ** 2 + (-0.999725743 * next_state.x4 + 0.109988402 * np.cos(next_state.angle + next_state.angle_2) + 0.100027639 * np.cos(next_state.angle)) ** 2) - 3e-05 * action[0] * wrap(next_state.angle_2) + 2e-07 * next_state.angle_speed * wrap(next_state.angle_2) - 7e-07 * next_state.angle_speed * np.cos(next_state.angle + next_state.angle_2) + 2e-05 * np.cos(next_state.angle + next_state.angle_2) * wrap(next_state.angle_2) + 3e-06 * next_state.angle_2_speed * wrap(next_state.angle_2) - 1e-07 * next_state.angle_2_speed ** 2 - 0.0001 * action[1] * np.sin(next_state.angle_2) + 6e-06 * wrap(next_state.angle_2) * wrap(next_state.angle) + 5e-05 * action[1] * np.cos(next_state.angle) + 0.001 * next_state.x4 * (-0.999725743 * next_state.x4 + 0.109988402 * np.cos(next_state.angle + next_state.angle_2) + 0.100027639 * np.cos(next_state.angle))
+    return -action[0] ** 2 - action[1] ** 2 - np.sqrt((-next_state.x5 + 0.11 * np.sin(next_state.angle + next_state.angle_2) + 0.1 * np.sin(next_state.angle)) ** 2 + (-next_state.x4 + 0.11 * np.cos(next_state.angle + next_state.angle_2) + 0.1 * np.cos(next_state.angle)) ** 2)

@@ -3,7 +3,7 @@
 EMPIRICAL: no law explains this world; what follows is the best that was found, and may be wrong anywhere.
 
 Verdict: unexplained; episodes that no search has seen are off by 1.8e+02 of the spread of motion after 25 steps; 17-step error 9e-06 of the spread of motion on held-out stretches (90 % below 4); 6 of 125 steps are not explained, angle_2_speed between -0.04403 and 0.1237.
-Held-out error (median, of each field's spread of change): 2.9e-07 after 1, 1e-06 after 5, 1.8e+02 after 25 steps.
+Held-out error (median, of each field's spread of change): 2.9e-07 after 1, 1e-06 after 5, 1e+02 after 25 steps.
 Found from a log by visualpatchworld 0.2.0.
 """
 
@@ -24,6 +24,14 @@ X0_PUSH = 26.49784127  # +- 3e-07  force at the joint per action
 ANGLE_DAMPING = 0.002649770321  # +- 3e-09  force per speed at the joint
 ANGLE_2_DAMPING = 0.002649785551  # +- 7e-10  force per speed at the joint
 X0_DAMPING = 0.002649899757  # +- 2e-08  force per speed at the joint
+X0_SPEED_SEEN_FROM = -4.141  # x0_speed was not seen beyond
+X0_SPEED_SEEN_TO = 2.352  # x0_speed was not seen beyond
+X0_SEEN_FROM = -0.8181  # x0 was not seen beyond
+X0_SEEN_TO = 0.5167  # x0 was not seen beyond
+ANGLE_SPEED_SEEN_FROM = -4.416  # angle_speed was not seen beyond
+ANGLE_SPEED_SEEN_TO = 6.444  # angle_speed was not seen beyond
+ANGLE_2_SPEED_SEEN_FROM = -6.704  # angle_2_speed was not seen beyond
+ANGLE_2_SPEED_SEEN_TO = 7.901  # angle_2_speed was not seen beyond
 END_1 = 1.67  # between 1.657712 and 1.685565
 
 
@@ -107,6 +115,10 @@ def move(state, action):
     x0_speed = state.x0_speed + DT / 6 * (k1[3] + 2 * k2[3] + 2 * k3[3] + k4[3])
     angle_speed = state.angle_speed + DT / 6 * (k1[4] + 2 * k2[4] + 2 * k3[4] + k4[4])
     angle_2_speed = state.angle_2_speed + DT / 6 * (k1[5] + 2 * k2[5] + 2 * k3[5] + k4[5])
+    x0_speed = np.clip(x0_speed, X0_SPEED_SEEN_FROM, X0_SPEED_SEEN_TO)
+    angle_speed = np.clip(angle_speed, ANGLE_SPEED_SEEN_FROM, ANGLE_SPEED_SEEN_TO)
+    angle_2_speed = np.clip(angle_2_speed, ANGLE_2_SPEED_SEEN_FROM, ANGLE_2_SPEED_SEEN_TO)
+    x0 = np.clip(x0, X0_SEEN_FROM, X0_SEEN_TO)
     return state._replace(x0=x0, angle=angle, angle_2=angle_2, x0_speed=x0_speed, angle_speed=angle_speed, angle_2_speed=angle_2_speed)
 
 

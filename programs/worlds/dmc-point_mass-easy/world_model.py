@@ -73,4 +73,4 @@ def valid(state):
 
 def reward(state, action, next_state):
     """What a step is worth."""
-    return 0.95 * bell(np.maximum(np.sqrt(next_state.position_1 ** 2 + next_state.position_0 ** 2) - 0.015, 0.0), 0.00662)
+    return 3.8e-05 * bell(np.maximum(np.sqrt(next_state.position_1 ** 2 + next_state.position_0 ** 2) - 0.028, 0.0), 0.006362)

@@ -3,7 +3,7 @@
 Verdict: valid-inside; stretches of 1000 rows that were not fitted to leave 0.00025 of output_v, their starts taken as unknowns; simulated freely, each field is off by 0.0055 of its spread after 25 steps and 0.0054 of its spread after 1000 steps.
 Held-out error (median, of each field's spread of change): 0.0038 after 1, 0.0021 after 5, 0.0036 after 25 steps.
 Inputs are on their way between rows: an action is (a0, a0_next, a0_last).
-Found from a log by visualpatchworld 0.1.0.
+Found from a log by visualpatchworld 0.2.0.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,17 @@ class State(NamedTuple):
 
 def step(state, action):
     """One step."""
-    output_v_speed = state.output_v_speed + DT * (OUTPUT_V_SPRING * state.output_v + OUTPUT_V_GAIN_1 * action[0] + OUTPUT_V_PUSH + OUTPUT_V_DRAG * state.output_v_speed + OUTPUT_V_HARD * state.output_v ** 3 + OUTPUT_V_GAIN_2 * action[1] + OUTPUT_V_GAIN_3 * action[2] + OUTPUT_V_BEND * state.output_v ** 2 + OUTPUT_V_DRAG_SQUARE * np.abs(state.output_v_speed) * state.output_v_speed)
+    output_v_speed = state.output_v_speed + DT * (
+        OUTPUT_V_SPRING * state.output_v
+        + OUTPUT_V_GAIN_1 * action[0]
+        + OUTPUT_V_PUSH
+        + OUTPUT_V_DRAG * state.output_v_speed
+        + OUTPUT_V_HARD * state.output_v ** 3
+        + OUTPUT_V_GAIN_2 * action[1]
+        + OUTPUT_V_GAIN_3 * action[2]
+        + OUTPUT_V_BEND * state.output_v ** 2
+        + OUTPUT_V_DRAG_SQUARE * np.abs(state.output_v_speed) * state.output_v_speed
+    )
     output_v = state.output_v + DT * output_v_speed
     return state._replace(output_v=output_v, output_v_speed=output_v_speed)
 
