@@ -30,6 +30,7 @@ from visualpatchworld.world.world import ActionSpace
 
 EXACT = 2e-6  # of the spread, what single precision leaves
 NEARLY = 5e-4  # of the spread: terms that bring less than this together only fit what no term gives
+AS_GOOD = 3.0  # times the least that is left: of such rewards the shortest is taken
 MOST_TERMS = 14
 ENDED = "np.where(terminated(next_state), 1.0, 0.0)"
 PLAIN_LIBRARIES = 2  # of those: the state after a step, and the state before it
@@ -99,7 +100,7 @@ def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions, cloc
         found.append(_product(reading, actions, steps, judged, clock))
     exact = [reward for reward in found if reward.exact]
     least = min(reward.left for reward in found)
-    near = [reward for reward in found if reward.left <= max(least, NEARLY)]
+    near = [reward for reward in found if reward.left <= AS_GOOD * least]
     return exact[0] if exact else min(near, key=lambda reward: len(reward.expression))
 
 
