@@ -116,3 +116,12 @@ def test_a_planner_with_feedback_holds_an_unstable_world_between_plans():
     found = evaluate_return(env, FALLING, planner, episodes=1)
     assert found.report["return_mean"] > 55 > found.report["zero_return"]
     assert "feedback" in found.report["planner"]
+
+
+def test_a_program_that_runs_away_is_planned_with_in_finite_actions():
+    text = FALLING.text.replace("return State(", "return State(1e6 * state[0] ** 3 + ", 1)
+    world = imagine(Program(text))
+    state = jnp.array([3.0, -2.0], jnp.float32)
+    others = jnp.linspace(-1, 1, 3 * 40).reshape(3, 40, 1)
+    guide, _ = improved(world, push, 3, state, first_guide(world, 40, push, REST, state), others, jnp.asarray(40))
+    assert all(bool(jnp.isfinite(guided(guide, t, 2 * state)).all()) for t in range(40))

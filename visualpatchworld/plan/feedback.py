@@ -171,7 +171,17 @@ def shifted_guide(guide: Guide, steps: int) -> Guide:
 
 def guided(guide: Guide, at: Any, state: Float[Array, " S"]) -> Float[Array, " A"]:
     """The units of action of a guide's step in this state."""
-    return jnp.clip(guide.units[at] + guide.gains[at] @ _gap(guide.angles, state, guide.states[at]), -1, 1)
+    return _corrected(guide.units[at], guide.gains[at], _gap(guide.angles, state, guide.states[at]))
+
+
+def _corrected(units: Float[Array, " A"], gains: Float[Array, "A S"], gap: Float[Array, " S"]) -> Float[Array, " A"]:
+    """Units that answer a gap."""
+    return jnp.clip(units + _finite(gains @ gap), -1, 1)
+
+
+def _finite(values: Float[Array, "*B"]) -> Float[Array, "*B"]:
+    """Nothing where a program ran away and numbers overflowed."""
+    return jnp.where(jnp.isfinite(values), values, 0.0)
 
 
 def improved(
@@ -259,7 +269,7 @@ def _follow(
     def advance(carry: Any, step: Any) -> tuple[Any, Any]:
         state, alive = carry
         units, nominal, gains, asked, counts = step
-        units = jnp.clip(units + asked + gains @ _gap(guide.angles, state, nominal), -1, 1)
+        units = _corrected(units + asked, gains, _gap(guide.angles, state, nominal))
         action = model.to_action(units)
         after = jnp.clip(jnp.nan_to_num(model.step(state, action), nan=FAR), -FAR, FAR)
         reward = counts * jnp.nan_to_num(model.reward(state, action, after), nan=-FAR)
@@ -327,7 +337,8 @@ def _answered(
 
     begin = (jnp.zeros(size, both.dtype), jnp.zeros((size, size), both.dtype))
     steps = (leads, slope, bend, guide.units, missing)
-    return jax.vmap(lambda one: jax.lax.scan(lambda c, s: back(one, c, s), begin, steps, reverse=True)[1])(damping)
+    found = jax.vmap(lambda one: jax.lax.scan(lambda c, s: back(one, c, s), begin, steps, reverse=True)[1])(damping)
+    return jax.tree.map(_finite, found)
 
 
 def _gap(angles: Bool[Array, " S"], a: Float[Array, "*B S"], b: Float[Array, "*B S"]) -> Float[Array, "*B S"]:
