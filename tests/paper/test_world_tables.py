@@ -121,6 +121,13 @@ def test_rivals_show_what_they_earn_under_the_same_planner(tmp_path: Path):
     assert cartpole["PySINDy's return"].text == "31"
 
 
+def test_rivals_are_beside_the_program_from_the_same_starts(tmp_path: Path):
+    line = world_line("CartPole-v1", networks_plan={"return_mean": 120.0, "n": 2})
+    plan = {"name": "CartPole-v1", "seed": 0, "ok": True, "return_mean": 300.0, "returns": [500.0, 400.0, 0.0]}
+    cartpole = row(made("worlds", write(tmp_path, worlds=[line], plans=[plan])), "CartPole-v1")
+    assert cartpole["networks' return"].detail == "n = 2, the program's 450"
+
+
 def test_failed_and_partial_worlds_stay_in_the_table(folder: Path):
     table = made("worlds", folder)
     assert row(table, "Hopper-v5")["verdict"].text == "failed"

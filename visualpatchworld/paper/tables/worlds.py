@@ -66,7 +66,7 @@ def _worlds_row(
         earned[3] = figure(plan["true_world_return"], 4, detail=f"n = {plan['true_world_n']}{there}")
     for rival in ("networks_plan", "sindy_plan"):
         theirs = line.get(rival) or {}
-        earned.append(figure(theirs.get("return_mean"), 3, detail=f"n = {theirs['n']}" if theirs else ""))
+        earned.append(figure(theirs.get("return_mean"), 3, detail=_beside(theirs, plan)))
     if not line["ok"]:
         return (title, words(MISSING), words("failed"), *[Entry(MISSING)] * 8, *earned, *published)
     horizon = line["horizon"]
@@ -83,6 +83,20 @@ def _worlds_row(
         *earned,
         *published,
     )
+
+
+def _beside(theirs: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
+    """How many episodes a rival planned, and what the program earned from the same starts."""
+    if not theirs:
+        return ""
+    ours = same_starts(plan, theirs["n"])
+    return f"n = {theirs['n']}" + ("" if ours is None else f", the program's {ours:.4g}")
+
+
+def same_starts(plan: Mapping[str, Any], episodes: int) -> float | None:
+    """The program's return in the first so many episodes, which begin where its rivals' do; None where they are fewer."""
+    returns = plan.get("returns", ())
+    return sum(returns[:episodes]) / episodes if len(returns) >= episodes else None
 
 
 def _worlds_notes(lines: Sequence[Mapping[str, Any]], plans: Mapping[Any, Any], quoted: Quoted) -> list[str]:
