@@ -78,6 +78,7 @@ class Found:
     verdict: Verdict
     why: str
     seconds: float
+    rates: Rates | None = None  # of a draft that is none of the evidence
 
     @property
     def memory(self) -> Delay:
