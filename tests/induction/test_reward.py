@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from draws import SEED
 
-from visualpatchworld.induction.ends import find_ends, shortest_between
+from visualpatchworld.induction.ends import find_ends
 from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.regress import shortest_between
 from visualpatchworld.induction.reward import find_reward, holds
 from visualpatchworld.induction.transitions import Transitions
 from visualpatchworld.laws.shaping import bell, dome, wrap

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from visualpatchworld.laws.contact import gap_to_polygon, push_smoothly, rotate, rotate_back, touch_planes
+from visualpatchworld.laws.contact import gap_to_polygon, push_smoothly, rotate, touch_planes
 
 HULL = ((-3.0, 0.0), (4.0, -1.0), (5.0, 2.0), (0.5, 6.0), (-2.5, 4.0))
 PLANES = ((1.0, 0.0, 1.0), (0.0, 1.0, 2.0), (-1.0, 0.0, -20.0), (0.6, -0.8, -9.0))
@@ -68,4 +68,4 @@ def test_contacts_push_a_body_until_it_enters_none_and_none_pulls():
 
 
 def test_turning_back_undoes_a_turn():
-    np.testing.assert_allclose(rotate_back(rotate((1.0, 2.0), 0.7), 0.7), (1.0, 2.0))
+    np.testing.assert_allclose(rotate(rotate((1.0, 2.0), 0.7), 0.7, -1.0), (1.0, 2.0))

@@ -45,6 +45,13 @@ def test_forms_are_distinct_and_findable(domain: Domain):
         assert tuple(form.fields) == domain.scene.state_space.names
 
 
+def test_programs_of_all_forms_are_short(domain: Domain):
+    header = "\n".join(["A title.", "", "The form.", "Its errors.", "What it was fitted to.", ""])
+    for form in domain.family().forms():
+        lines = emit(form, dict.fromkeys(form.constants, 1.0), {}, header).text.splitlines()
+        assert len(lines) <= 150, form.name
+
+
 def test_an_unknown_form_is_named_with_those_there_are(toy: Domain):
     with pytest.raises(UnknownName, match=r"No sketch 'push\+drug'.*Did you mean 'push\+drag'\?"):
         toy.family().named("push+drug")

@@ -182,8 +182,8 @@ EDITS = {
         "import os\nfrom typing import NamedTuple",
         "may import .* not 'os'",
     ),
-    "returns a tuple": ("return State(puck_x, puck_vx)", "return dict(puck_x=puck_x)", "must return a State, not dict"),
-    "not a number": ("State(puck_x,", "State(np.stack([puck_x, puck_x]),", r"'puck_x' with the shape \(2,\)"),
+    "returns a tuple": ("return State(*puck, *velocity)", "return dict(puck_x=puck)", "must return a State, not dict"),
+    "not a number": ("State(*puck,", "State(np.stack([puck[0], puck[0]]),", r"'puck_x' with the shape \(2,\)"),
 }
 
 

@@ -180,9 +180,12 @@ def _header(
         lines.append("Form: named, not chosen by probes.")
     else:
         lines.append(f"Form: {sketch.name}; it explains {evidence.winner.explained} of {len(evidence.probes)} probes.")
-    for quantity, by_horizon in errors.items():
-        medians = ", ".join(f"{row['median']:.2g} after {steps}" for steps, row in by_horizon.items())
-        lines.append(f"Validation error (median {quantity}): {medians} steps.")
+    if errors:
+        first, last = (pick(next(iter(errors.values()))) for pick in (min, max))
+        medians = [
+            f"{name} {rows[first]['median']:.2g} and {rows[last]['median']:.2g}" for name, rows in errors.items()
+        ]
+        lines.append(f"Median validation error after {first} and {last} steps: {', '.join(medians)}.")
     lines.append(
         f"Fitted to {len(recordings)} episodes (sha256 {digest}), seed {seed}, visualpatchworld {__version__}."
     )

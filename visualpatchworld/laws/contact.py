@@ -22,32 +22,25 @@ MASS = positive("", "mass, over that of the first", 0.01, 1000)
 SWEEPS = 12  # what goes through one body to the next takes a few
 
 
-def rotate(vector, angle):
-    """The vector turned by an angle in radians."""
-    c, s = np.cos(angle), np.sin(angle)
-    return (c * vector[0] - s * vector[1], s * vector[0] + c * vector[1])
-
-
-def rotate_back(vector, angle):
-    """The vector turned by an angle in radians the other way."""
-    c, s = np.cos(angle), np.sin(angle)  # of an angle that others have, too: a compiler computes them once
-    return (c * vector[0] + s * vector[1], c * vector[1] - s * vector[0])
+def rotate(vector, angle, way=1.0):
+    """The vector turned by an angle in radians; the other way, if that is -1."""
+    c, s = np.cos(angle), way * np.sin(angle)  # not of the negative angle: a compiler computes both ways once
+    return c * vector[0] - s * vector[1], s * vector[0] + c * vector[1]
 
 
 def touch_disc(body, disc, *, polygons, radius):
     """The contacts of a body of convex polygons with a disc."""
-    x, y = rotate_back((disc[0] - body[0], disc[1] - body[1]), body[2])
-    u, v = rotate_back((disc[2], disc[3]), body[2])
+    x, y = rotate((disc[0] - body[0], disc[1] - body[1]), body[2], -1.0)
+    u, v = rotate((disc[2], disc[3]), body[2], -1.0)
     gaps = [gap_to_polygon((x, y), corners) for corners in polygons]
     return [(radius - d, (nx, ny), (x - d * nx, y - d * ny), u * nx + v * ny, v * nx - u * ny) for d, (nx, ny) in gaps]
 
 
 def touch_planes(contacts, body, *, hull, planes):
     """The contacts, and that of a body with half-planes, at the corner that is deepest inside one."""
-    c, s = np.cos(body[2]), np.sin(body[2])
     depth, nx, ny = -np.inf, 0.0, 0.0
     for plane_x, plane_y, offset in planes:
-        ix, iy = c * plane_x + s * plane_y, c * plane_y - s * plane_x
+        ix, iy = rotate((plane_x, plane_y), body[2], -1.0)
         lowest = np.inf
         for corner in hull:
             lowest = np.minimum(lowest, ix * corner[0] + iy * corner[1])
@@ -64,8 +57,8 @@ def touch_planes(contacts, body, *, hull, planes):
 
 def touch_disc_when_round(body, disc, *, own_radius, radius):
     """The contact of a round body with a disc."""
-    x, y = rotate_back((disc[0] - body[0], disc[1] - body[1]), body[2])
-    vx, vy = rotate_back((disc[2], disc[3]), body[2])
+    x, y = rotate((disc[0] - body[0], disc[1] - body[1]), body[2], -1.0)
+    vx, vy = rotate((disc[2], disc[3]), body[2], -1.0)
     distance = np.sqrt(x * x + y * y + 1e-12)
     nx, ny = x / distance, y / distance
     place = (own_radius * nx, own_radius * ny)
@@ -79,7 +72,7 @@ def touch_planes_when_round(contacts, body, *, own_radius, planes):
         overlap = offset + own_radius - plane_x * body[0] - plane_y * body[1]
         deeper, depth = overlap > depth, np.maximum(overlap, depth)
         nx, ny = np.where(deeper, -plane_x, nx), np.where(deeper, -plane_y, ny)
-    nx, ny = rotate_back((nx, ny), body[2])
+    nx, ny = rotate((nx, ny), body[2], -1.0)
     return [*contacts, (depth, (nx, ny), (own_radius * nx, own_radius * ny), 0.0, 0.0)]
 
 
@@ -145,7 +138,7 @@ def push_roughly(contacts, motion, *, inertia=INERTIA, center=CENTER, friction=F
 def coast(body, dt, *, drag=positive("1/s", "loss of its speed when it is free", 0.01, 100)):
     """The motion that a body keeps, in its own frame."""
     keep = np.exp(-drag * dt)
-    return (*rotate_back((keep * body[3], keep * body[4]), body[2]), keep * body[5])
+    return (*rotate((keep * body[3], keep * body[4]), body[2], -1.0), keep * body[5])
 
 
 def move(body, motion, dt, *, center=CENTER):
@@ -158,8 +151,10 @@ def move(body, motion, dt, *, center=CENTER):
 
 def move_on(body, motion, undone, dt, *, center=CENTER):
     """The body after a physics step with a motion that it keeps and one that it does not."""
-    both = tuple(kept + passing for kept, passing in zip(motion, undone, strict=True))
-    return (*move(body, both, dt, center=center), *rotate(motion[:2], body[2]), motion[2])
+    vx, vy, spin = (kept + passing for kept, passing in zip(motion, undone, strict=True))
+    angle, (x, y) = body[2] + dt * spin, rotate((center[0] + dt * vx, center[1] + dt * vy), body[2])
+    center_x, center_y = rotate(center, angle)
+    return body[0] + x - center_x, body[1] + y - center_y, angle, *rotate(motion[:2], body[2]), motion[2]
 
 
 def follow(body, before, after, *, per_move=PER_MOVE):
@@ -221,12 +216,12 @@ def meet_when_round(body, other, *, radius, other_radius):
 
 def from_frame(body, other):
     """Where the other is, and how it is turned, in the body's own frame."""
-    return (*rotate((other[0] - body[0], other[1] - body[1]), -body[2]), other[2] - body[2])
+    return (*rotate((other[0] - body[0], other[1] - body[1]), body[2], -1.0), other[2] - body[2])
 
 
 def to_frame(pose, normal, place):
     """A normal and a place in the frame of a body with this pose."""
-    return rotate(normal, -pose[2]), rotate((place[0] - pose[0], place[1] - pose[1]), -pose[2])
+    return rotate(normal, pose[2], -1.0), rotate((place[0] - pose[0], place[1] - pose[1]), pose[2], -1.0)
 
 
 def facing(corners, others):

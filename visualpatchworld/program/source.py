@@ -101,7 +101,13 @@ def _source(law: Law) -> str:
     """The law as it stands in its module, less the declarations of its constants, which are arguments here."""
     text = textwrap.dedent(inspect.getsource(law)).rstrip().splitlines()
     body = text[_parsed(law).body[0].lineno - 1 :]
-    return "\n".join([f"def {law.__name__}({', '.join(inspect.signature(law).parameters)}):", *body])
+    parameters = ", ".join(_parameter(one) for one in inspect.signature(law).parameters.values())
+    return "\n".join([f"def {law.__name__}({parameters}):", *body])
+
+
+def _parameter(one: inspect.Parameter) -> str:
+    declared = one.default is inspect.Parameter.empty or isinstance(one.default, Constant)
+    return one.name if declared else f"{one.name}={one.default!r}"
 
 
 def _state(form: Form) -> str:
@@ -121,25 +127,49 @@ def _step(form: Form) -> str:
     read = _words(" ".join(part.takes) if isinstance(part, Use) else part.takes for part in acts)
     given = _words(part.gives for part in acts)
     lines += [f"    {body.name} = {_taken(body)}" for body in form.bodies if body.name in read]
+    bound = _repeated(acts, {*(body.name for body in form.bodies), *read, *given})
+    lines += [f"    {name} = {_tuple(names)}" for names, name in bound.items()]
     if form.often:
-        once = _lines(form.once, "    ")
+        once = _lines(form.once, "    ", bound)
         used = form.clock == "step" or any("dt" in part.takes for part in form.once)
         dt = ["    dt = STEP_SECONDS / SUBSTEPS"]
         lines += [*dt, *once] if used else [*once, *dt]
-        lines += ["    for _ in range(SUBSTEPS):", *_lines(form.often, "        ")]
+        lines += ["    for _ in range(SUBSTEPS):", *_lines(form.often, "        ", bound)]
     else:
         lines += ["    dt = STEP_SECONDS"] if form.clock == "step" else []
-        lines += _lines(form.once, "    ")
-    lines += _lines(form.last, "    ")
-    moved = [body for body in form.bodies if body.name in given]
-    for body in moved:
-        if body.names != (body.name,):
-            comma = "," if not isinstance(body.fields, str) and len(body.fields) == 1 else ""
-            lines.append(f"    {', '.join(body.names)}{comma} = {body.name}")
+        lines += _lines(form.once, "    ", bound)
+    lines += _lines(form.last, "    ", bound)
     names = (*form.fields, *(number.name for number in form.hidden))
-    new = {name for body in moved for name in body.names}
-    arguments = [name if name in new else f"state.{name}" for name in names]
+    arguments = _put_back(names, [body for body in form.bodies if body.name in given])
     return "\n".join([*lines, *_call("    return State", arguments)])
+
+
+def _put_back(names: Sequence[str], moved: Sequence[Body]) -> list[str]:
+    """The numbers of a new state: parts of bodies, as long as they stand side by side, or what was there before."""
+    holders = {name: (body, place) for body in moved for place, name in enumerate(body.names)}
+    found: list[str] = []
+    part: tuple[Body, int, int] | None = None  # of a body, from here to there
+    for name in names:
+        if name not in holders:
+            found, part = [*found, f"state.{name}"], None
+            continue
+        body, place = holders[name]
+        going_on = part is not None and part[0] is body and part[2] == place
+        part = (body, part[1] if part is not None and going_on else place, place + 1)
+        found = [*(found[:-1] if going_on else found), _part_of(*part)]
+    return found
+
+
+def _part_of(body: Body, start: int, end: int) -> str:
+    if isinstance(body.fields, str):
+        return body.name
+    if end - start == len(body.names):
+        return f"*{body.name}"
+    return (
+        f"{body.name}[{start}]"
+        if end == start + 1
+        else f"*{body.name}[{start or ''}:{end if end < len(body.names) else ''}]"
+    )
 
 
 def _words(texts: Iterable[str]) -> set[str]:
@@ -156,7 +186,24 @@ def _taken(body: Body) -> str:
     return "(" + ", ".join(f"state.{name}" for name in body.fields) + ("," if len(body.fields) == 1 else "") + ")"
 
 
-def _lines(parts: Sequence[Use | Line], indent: str) -> list[str]:
+def _repeated(parts: Sequence[Use | Line], taken: set[str]) -> dict[tuple[str, ...], str]:
+    """Names for constants that several laws take together, as a centre of mass is; none that is taken."""
+    uses = [part for part in parts if isinstance(part, Use)]
+    several = [(use.of, argument, names) for use in uses for argument, names, _ in use.constants]
+    found: dict[tuple[str, ...], str] = {}
+    for of, argument, names in several:
+        alone = all(other == names for _, also, other in several if also == argument)
+        name = argument if alone else f"{of}_{argument}".strip("_")
+        if (
+            isinstance(names, tuple)
+            and [other for *_, other in several].count(names) > 1
+            and name not in (*taken, *found.values())
+        ):
+            found.setdefault(names, name)
+    return found
+
+
+def _lines(parts: Sequence[Use | Line], indent: str, bound: Mapping[tuple[str, ...], str]) -> list[str]:
     lines = []
     for part in parts:
         if isinstance(part, Line):
@@ -165,7 +212,8 @@ def _lines(parts: Sequence[Use | Line], indent: str) -> list[str]:
         arguments = list(part.takes)
         arguments += [f"{argument}={shape.name}" for argument, shape in part.shapes.items()]
         for argument, names, _ in part.constants:
-            arguments.append(f"{argument}={names if isinstance(names, str) else _tuple(names)}")
+            value = names if isinstance(names, str) else bound.get(names) or _tuple(names)
+            arguments.append(f"{argument}={value}")
         lines += _call(f"{indent}{part.gives} = {part.law.__name__}", arguments)
     return lines
 
