@@ -161,6 +161,13 @@ def test_an_end_may_pay_by_a_rule_of_its_own(rng):
     )
     found = find_reward(READING, SPACE, steps)
     assert holds(found, steps) and "np.abs(next_state.v)" in found.expression, f"seed {SEED}: {found}"
+    steps = made_steps(
+        rng,
+        lambda x, t, v, s, u: np.where(x > edge, -5 * np.hypot(x, v - soft), -price * np.abs(v + soft)),
+        lambda x, t: x > edge,
+    )
+    found = find_reward(READING, SPACE, steps)
+    assert found.exact and holds(found, steps) and "terminated(" in found.expression, f"seed {SEED}: {found}"
 
 
 def test_how_far_two_things_are_from_each_other_pays_and_ends(rng):

@@ -245,7 +245,7 @@ def _from_places(
     fields += [f"{of}.{c.velocity}" for c in reading.coordinates if c.velocity is not None]
     base = [term for term in library if not term.startswith(("np.abs(", "np.sqrt("))]
     columns = [_value(steps, term) for term in base]
-    fit = ~judged & ~steps.ended
+    fit = ~judged & (~steps.ended | steps.ended.all())
     found = find_distances({f: steps.value(f) for f in fields}, columns, steps.rewards, fit, clock)
     return _sum_of([*base, *found], steps, judged, clock) if found else NOTHING
 

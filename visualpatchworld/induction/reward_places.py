@@ -24,6 +24,8 @@ EXACT = 1e-6  # of the target's spread
 USEFUL = 0.7  # of what was left may be left with one more place
 BOUNDS = (0.15, 0.3, 0.5, 0.75)  # of the largest distance, that distances may count as at most
 BOUND_GAIN = 0.2  # of what is left without a bound may be left with one
+OUTSIDE = 0.5  # of a field's range: a place may lie so far beyond
+LEAST_ROWS_PER_COLUMN = 2
 ROUNDS = 4  # in which places are moved in turns
 
 
@@ -47,6 +49,18 @@ class _Place(NamedTuple):
     def distance(self, values: Mapping[str, Float[np.ndarray, " N"]]) -> Float[np.ndarray, " N"]:
         parts = [values[field] - c for field, c in zip(self.fields, self.at, strict=True)]
         return np.minimum(np.sqrt(np.sum(np.square(parts), axis=0)), self.most)
+
+    def within(self, values: Mapping[str, Float[np.ndarray, " N"]]) -> bool:
+        """Whether it is a place that was nearly seen, and its bound one that distances reach: far away a distance is a
+        straight line.
+        """
+        edges = [(float(values[f].min()), float(values[f].max())) for f in self.fields]
+        near = all(
+            low - OUTSIDE * (high - low) <= c <= high + OUTSIDE * (high - low)
+            for c, (low, high) in zip(self.at, edges, strict=True)
+        )
+        bare = self._replace(most=np.inf).distance(values)
+        return near and (self.most == np.inf or float(bare.min()) < self.most < float(bare.max()))
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -72,6 +86,8 @@ def find_distances(
     Every field is tried alone and with every other one, at places on a grid; the best are moved to where least is left.
     """
     rows = np.flatnonzero(fit)
+    if len(rows) < LEAST_ROWS_PER_COLUMN * len(others):
+        return []
     rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(MOST_ROWS, len(rows))).astype(int))]
     values = {name: column[rows] for name, column in values.items() if np.ptp(column[rows]) > 0}
     basis = _basis(np.stack([column[rows] for column in others], axis=-1))
@@ -89,6 +105,7 @@ def find_distances(
         trials = [_refined(place, found, left) for place in _best_on_grid(values, basis, found, goal, (np.inf,))]
         if min((left([*found, place]) for place in trials), default=0.0) > EXACT:
             trials += [_refined(place, found, left) for place in _best_on_grid(values, basis, found, goal, BOUNDS)]
+        trials = [place for place in trials if place.within(values)]
         # A bound is one more constant: it must leave clearly less.
         gain = {True: 1.0, False: 1 / BOUND_GAIN}
         best = min(trials, key=lambda place: left([*found, place]) * gain[place.most == np.inf], default=None)
