@@ -2,6 +2,7 @@
 found given them, and a column of mere noise stays what it is.
 """
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from draws import SEED
@@ -11,6 +12,7 @@ from visualpatchworld.induction.discover import discover
 from visualpatchworld.induction.exogenous import find_outside
 from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.world.log import LogWorld, Recording
+from visualpatchworld.world.open import open_world
 from visualpatchworld.world.trajectory import Trajectory
 
 DT = 0.1
@@ -52,6 +54,46 @@ def test_laws_are_found_given_a_random_wind(keep):
     after = model.step(state, np.array([0.0]))
     assert after.speed == pytest.approx(2 * DT * push, rel=1e-3), shown
     assert after.wind == pytest.approx(2 * keep, abs=0.3), shown
+
+
+class Raft(gym.Env):
+    """A raft in a wind that is drawn anew in every step; it runs aground on the left, and is ashore on the right."""
+
+    observation_space = gym.spaces.Box(-np.inf, np.inf, (3,), np.float64)
+    action_space = gym.spaces.Box(-1.0, 1.0, (1,), np.float64)
+
+    def __init__(self, ground: float, shore: float, push: float):
+        self.ground, self.shore, self.push = ground, shore, push
+        self.state = np.zeros(3)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = self.np_random.uniform(-0.1, 0.1, 3)
+        return self.state.copy(), {}
+
+    def step(self, action):
+        x, v, wind = self.state
+        v = v + 0.05 * (2 * float(action[0]) + self.push * wind - 0.5 * v)
+        x = x + 0.05 * v
+        if x < self.ground:
+            x, v = self.ground, 0.0
+        self.state = np.array([x, v, self.np_random.normal()])
+        return self.state.copy(), -1.0, bool(x > self.shore), False, {}
+
+
+def test_experiments_go_on_given_a_random_wind():
+    rng = np.random.default_rng(SEED)
+    ground, shore, push = -rng.uniform(2, 3), rng.uniform(2, 3), rng.uniform(0.5, 1.5)
+    world = open_world(gym.wrappers.TimeLimit(Raft(ground, shore, push), 60))
+    found = discover(world, budget=800, seed=1)
+    shown = f"seed {SEED}: {found}\n{found.program.text}"
+    assert world.env_steps <= 800
+    assert [field.role for field in found.reading.fields] == ["coordinate", "velocity", "exogenous"], shown
+    (end,) = found.ends.thresholds
+    assert end.bracket[0] <= shore <= end.bracket[1] and end.bracket[1] - end.bracket[0] < 0.01, shown
+    values = [value for value in found.program.constants.values() if isinstance(value, float)]
+    assert any(abs(value - ground) < 1e-3 for value in values), shown
+    assert any(abs(value / push - 1) < 1e-3 for value in values), shown
 
 
 def test_noise_that_nothing_depends_on_is_left_out():

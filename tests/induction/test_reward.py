@@ -10,8 +10,9 @@ import pytest
 from draws import SEED
 
 from visualpatchworld.induction.clock import Clock
-from visualpatchworld.induction.ends import find_ends, shortest_between
+from visualpatchworld.induction.ends import find_ends
 from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.regress import shortest_between
 from visualpatchworld.induction.reward import find_reward, holds
 from visualpatchworld.induction.transitions import Transitions
 from visualpatchworld.laws.shaping import bell, dome, wrap
@@ -165,6 +166,7 @@ def test_an_end_may_pay_by_a_rule_of_its_own(rng):
         rng,
         lambda x, t, v, s, u: np.where(x > edge, -5 * np.hypot(x, v - soft), -price * np.abs(v + soft)),
         lambda x, t: x > edge,
+        count=3000,
     )
     found = find_reward(READING, SPACE, steps)
     assert found.exact and holds(found, steps) and "terminated(" in found.expression, f"seed {SEED}: {found}"

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from visualpatchworld.induction.motion import Limit, Number
 from visualpatchworld.induction.reading import Coordinate, Reading
-from visualpatchworld.induction.regress import robust_fit
+from visualpatchworld.induction.regress import robust_fit, shortest_between
 from visualpatchworld.induction.terms import Rows
 
 LEAST_COLLISIONS = 3  # steps that show two bodies meeting
@@ -74,7 +74,8 @@ def _collisions(firsts: list[Coordinate], seconds: list[Coordinate], rows: Rows,
         farthest = float(np.quantile(far[met], 0.95))
         if nearest < 0.8 * farthest:
             continue
-        reach = _between(float(far[met & (far <= max(nearest, farthest))].max()), nearest)
+        touched = float(far[met & (far <= max(nearest, farthest))].max())
+        reach = shortest_between(touched, nearest) if touched < nearest else touched
         out.append(_limit(firsts, seconds, phase, reach, float(one.coefficients[0]), float(two.coefficients[0])))
     return out
 
@@ -100,12 +101,3 @@ def _limit(firsts, seconds, phase, reach: float, one: float, two: float) -> Limi
         Number(f"{upper}_PUSHED", two, doc="part of the closing speed that the second gains"),
     )
     return Limit(phase, tuple(lines), numbers, "collision", tuple(c.name for c in (*firsts, *seconds)))
-
-
-def _between(low: float, high: float) -> float:
-    middle = (low + high) / 2 if high > low else low
-    for digits in range(1, 6):
-        option = float(f"{middle:.{digits}g}")
-        if low < option < high:
-            return option
-    return middle

@@ -18,7 +18,7 @@ from visualpatchworld.induction.chains import propose_chains
 from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.draft import cut, normalised_errors
 from visualpatchworld.induction.ends import Ends, Inside, find_ends
-from visualpatchworld.induction.exogenous import Outside, find_outside
+from visualpatchworld.induction.exogenous import find_outside, nothing_outside
 from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.floor import floored
@@ -36,7 +36,7 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import collect
 from visualpatchworld.world.log import LogWorld
 from visualpatchworld.world.trajectory import Trajectory
-from visualpatchworld.world.world import World
+from visualpatchworld.world.world import ActionSpace, World
 
 BUDGET = 2000  # environment steps in all
 FIRST_SHARE = 0.5  # of the budget, for varied random actions; the rest goes where those did not
@@ -133,86 +133,58 @@ def discover(
         raise BadTrace(f"{world.name} holds no step to learn from.")
     data, kept_aside = hold_out(data)
     reading = read_fields(data, world.action_space, given_names(world), world.dt, fields)
-    outside = find_outside(reading, data, world.action_space)
-    found = _found_given(outside, world, data, fields, clock, progress) if outside.columns else None
-    if found is not None:
-        errors = _errors(found, [outside.given(trajectory) for trajectory in kept_aside])
-        found = outside.lifted(_held_to(found, errors), data)
-        data += collect(world, budget - world.env_steps, rng, visited) if can_act else []
-        steps = transitions(found.reading, [*data, *kept_aside])
-        reward = find_reward(found.reading, world.action_space, steps, clock.at_least(LEAST_FOR_RULES))
-        ends = find_ends(found.reading, steps, distances=named_distances(reward.expression))
-        program = write(world, found, reward, ends, Inside(), errors)
-        spent = time.perf_counter() - began
-        return Discovery(world.name, found.reading, found, reward, ends, program, errors, world.env_steps, spent)
+    outside = find_outside(reading, data, world.action_space, world.dt, fields)
 
     def search(trajectories: Sequence[Trajectory]) -> Found:
         return search_dynamics(
-            trajectories,
-            world.action_space,
-            reading=reading,
+            outside.given(trajectories),
+            outside.inputs,
+            reading=outside.reading,
             chains=propose_chains,
-            seconds=FIRST_SECONDS * max(clock.left, 0.0),
+            seconds=(GIVEN_SECONDS if outside.columns else FIRST_SECONDS) * max(clock.left, 0.0),
             progress=progress,
         )
 
     def written(known: Known) -> Program:
-        return write(world, known.found, known.reward, known.ends, known.inside, {})
+        return write(world, known.whole, known.reward, known.ends, known.inside, {})
 
+    if outside.columns:
+        progress(f"given {', '.join(outside.names[c] for c in outside.columns)}, which nothing predicts")
     found = search(data)
+    if outside.columns and (found.verdict != "explained" or found.memory.steps):
+        outside = nothing_outside(reading, world.action_space)
+        found = search(data)
     # Single steps that noise explains may hide a loss that only shows after many.
-    if not can_act and reading.coordinates and (found.verdict != "explained" or found.evidence[0].experience.noisy):
+    if (
+        not can_act
+        and outside.reading.coordinates
+        and (found.verdict != "explained" or found.evidence[0].experience.noisy)
+    ):
         progress("looking at long stretches of the log")
-        found = _at_length(found, data, kept_aside, world, clock.part(LONG_LOOK_SECONDS), progress)
+        given, given_aside = outside.given(data), outside.given(kept_aside)
+        found = _at_length(found, given, given_aside, outside.inputs, clock.part(LONG_LOOK_SECONDS), progress)
     progress("finding reward and end")
-    steps = transitions(found.reading, [*data, *kept_aside])
+    whole = outside.lifted(found, data)
+    steps = transitions(whole.reading, [*data, *kept_aside])
     rules = clock.part(RULES_SECONDS).at_least(LEAST_FOR_RULES)
-    reward = find_reward(found.reading, world.action_space, steps, rules)
-    ends = find_ends(found.reading, steps, distances=named_distances(reward.expression))
-    known = Known(found, reward, ends, tuple(data), tuple(kept_aside))
+    reward = find_reward(whole.reading, world.action_space, steps, rules)
+    ends = find_ends(whole.reading, steps, distances=named_distances(reward.expression))
+    known = Known(found, outside, reward, ends, tuple(data), tuple(kept_aside))
     if can_act:
         experiments = Experiments(world, search, written, budget=budget, seed=seed, clock=clock, progress=progress)
         known = experiments.run(known, visited)
-    errors = _errors(known.found, known.aside)
-    found = floored(_held_to(known.found, errors), known.data)
+    errors = _errors(known.found, outside.given(known.aside))
+    found = floored(_held_to(known.found, errors), outside.given(known.data))
     if isinstance(world, LogWorld) and world.caution:
         found = replace(found, why=f"{found.why.rstrip('.')}; {world.caution}.")
     if found.draft is not known.found.draft:
-        errors = _errors(found, known.aside)
+        errors = _errors(found, outside.given(known.aside))
     known = replace(known, found=found)
-    program = write(world, known.found, known.reward, known.ends, known.inside, errors)
+    program = write(world, known.whole, known.reward, known.ends, known.inside, errors)
     spent = time.perf_counter() - began
     return Discovery(
-        world.name, known.found.reading, known.found, known.reward, known.ends, program, errors, world.env_steps, spent
+        world.name, known.whole.reading, known.whole, known.reward, known.ends, program, errors, world.env_steps, spent
     )
-
-
-def _found_given(
-    outside: Outside,
-    world: World,
-    data: Sequence[Trajectory],
-    fields: Mapping[str, str] | None,
-    clock: Clock,
-    progress: Progress,
-) -> Found | None:
-    """The law of the other fields given the exogenous ones, where there is one that explains them."""
-    progress(f"given {', '.join(outside.names[c] for c in outside.columns)}, which nothing predicts")
-    given = [outside.given(trajectory) for trajectory in data]
-    names = [outside.names[c] for c in outside.kept]
-    told = {name: role for name, role in (fields or {}).items() if name in names}
-    space = outside.inputs(data)
-    reading = read_fields(given, space, names, world.dt, told)
-    if not reading.coordinates:
-        return None
-    found = search_dynamics(
-        given,
-        space,
-        reading=reading,
-        chains=propose_chains,
-        seconds=GIVEN_SECONDS * max(clock.left, 0.0),
-        progress=progress,
-    )
-    return found if found.verdict == "explained" and not found.memory.steps else None
 
 
 def given_names(world: World) -> tuple[str, ...] | None:
@@ -222,7 +194,7 @@ def given_names(world: World) -> tuple[str, ...] | None:
 
 
 def _at_length(
-    found: Found, data, kept_aside: Sequence[Trajectory], world: World, clock: Clock, progress: Progress
+    found: Found, data, kept_aside: Sequence[Trajectory], inputs: ActionSpace, clock: Clock, progress: Progress
 ) -> Found:
     """What was found, or the law that long stretches of the log
     ask for, whichever goes wrong later on what was kept aside.
@@ -235,7 +207,7 @@ def _at_length(
     best, error = found, gain * _mean_error(_errors_at_length(found, kept_aside, longest))
     for number, reading in enumerate(readings):
         share = clock.part(1 / (len(readings) - number))
-        look = long_look(reading, data, world.action_space, clock=share, progress=progress) if not share.over else None
+        look = long_look(reading, data, inputs, clock=share, progress=progress) if not share.over else None
         if look is None:
             continue
         left = ", ".join(f"{value:.2g} of {name}" for name, value in look.left.items())
@@ -243,7 +215,9 @@ def _at_length(
             f"stretches of {look.steps * look.stride} rows that were not fitted to leave {left}, their "
             "starts taken as unknowns"
         )
-        option = replace(found, reading=look.reading, draft=look.draft, verdict="valid-inside", why=why)
+        option = replace(
+            found, reading=look.reading, draft=look.draft, rates=look.rates, verdict="valid-inside", why=why
+        )
         errors = _errors_at_length(option, kept_aside, longest)
         if _mean_error(errors) < error:
             best, error = replace(option, why=f"{why}; {_errors_text(errors)}"), _mean_error(errors)

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.motion import Number
 from visualpatchworld.induction.reading import Reading
+from visualpatchworld.induction.regress import shortest_between
 from visualpatchworld.induction.transitions import (
     Transitions,
     chain_heights,
@@ -264,26 +265,6 @@ def _both(
         edges = (inner, float(least[this])) if above else (-float(least[this]), -inner)
         rules.append(Threshold(candidates[this // 2], above, edges, int(happened.sum())))
     return replace(rules[0], also=rules[1])
-
-
-def shortest_between(low: float, high: float) -> float:
-    """The number with the fewest digits strictly inside a bracket, the middle one where there are several."""
-    if low < 0 < high:
-        return 0.0
-    middle = (low + high) / 2
-    for digits in range(1, 17):
-        scale = 10.0 ** (digits - 1 - int(np.floor(np.log10(max(abs(low), abs(high), 1e-300)))))
-        steps = (
-            np.arange(np.ceil(low * scale - 1e-9), np.floor(high * scale + 1e-9) + 1)
-            if (high - low) * scale < 1e4
-            else np.array([])
-        )
-        inside = [step / scale for step in steps if low < step / scale < high]
-        if inside:
-            return float(min(inside, key=lambda value: abs(value - middle)))
-        if (high - low) * scale >= 1e4:
-            break
-    return middle
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ fields of the State that go back to their mean as fast as they were seen to.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.events import begins_anew, smooth_fit
+from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.motion import Number, Rates, assemble
 from visualpatchworld.induction.reading import FieldRole, Reading
 from visualpatchworld.induction.regress import robust_spread, solve
-from visualpatchworld.induction.rivals import Rival
 from visualpatchworld.induction.search import Found
 from visualpatchworld.induction.terms import Rows, rows_of
 from visualpatchworld.world.trajectory import Trajectory
@@ -28,39 +28,35 @@ LEAST_ROWS = 200
 OPEN = 0.1  # of its change: what a random column leaves to its own mean at least
 ALIKE = 0.12  # correlation, or part of the variance, from which something predicts a column
 SIGMAS = 6.0  # of chance: a likeness beyond is that of a cause
+Laws = tuple[tuple[str, tuple[str, ...]], ...]
+
 ACTED = re.compile(r"\baction\[(\d+)\]")
 
 
 @dataclass(frozen=True)
 class Outside:
-    """The exogenous columns of a world, and what else an action holds."""
+    """The exogenous columns of a world, which may be none, and what laws are searched in: the reading
+    of the other columns, and the inputs that the exogenous ones are among.
+    """
 
     columns: tuple[int, ...]
     names: tuple[str, ...]  # of all columns
     space: ActionSpace
+    reading: Reading
+    inputs: ActionSpace
 
-    @property
-    def kept(self) -> list[int]:
-        """The columns that are left to be explained."""
-        return [c for c in range(len(self.names)) if c not in self.columns]
-
-    def given(self, trajectory: Trajectory) -> Trajectory:
-        """The trajectory with its exogenous columns among the actions."""
-        seen = trajectory.observations
-        acted = [self._inputs(trajectory.actions), seen[:-1, list(self.columns)]]
-        return replace(trajectory, observations=seen[:, self.kept], actions=np.concatenate(acted, axis=1))
-
-    def inputs(self, trajectories: Sequence[Trajectory]) -> ActionSpace:
-        """The action space of such trajectories."""
-        acted = np.concatenate([self.given(t).actions for t in trajectories])
-        low, high = acted.min(axis=0), acted.max(axis=0)
-        if self.space.kind == "continuous":
-            low[: len(self.space)], high[: len(self.space)] = self.space.low, self.space.high
-        return ActionSpace("continuous", tuple(low.tolist()), tuple(high.tolist()))
+    def given(self, trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+        """The trajectories with their exogenous columns among the actions."""
+        return [_given(t, self.columns, self.space) for t in trajectories] if self.columns else list(trajectories)
 
     def lifted(self, found: Found, trajectories: Sequence[Trajectory]) -> Found:
         """What was found from such trajectories, with the exogenous columns as fields of the State."""
-        best = found.evidence[0]
+        if not self.columns:
+            return found
+        best, among = found.evidence[0], found.draft is found.evidence[0].draft
+        if not among:  # a law of long stretches
+            best = replace(best, reading=found.reading, rates=found.rates or best.rates, limits=(), substeps=1)
+            best = replace(best, draft=found.draft, integrator=found.reading.integrator)
         named = {c: _identifier(self.names[c], found.reading) for c in self.columns}
         codes = [*self._codes(), *(f"state.{named[c]}" for c in self.columns)]
 
@@ -83,24 +79,16 @@ class Outside:
         limits = tuple(replace(limit, lines=tuple(map(text, limit.lines))) for limit in best.limits)
         reading = self._reading(found.reading, named)
         draft = assemble(reading, rates, integrator=best.integrator, substeps=best.substeps, limits=limits)
-        draft = replace(draft, stderr=best.draft.stderr, empirical=found.draft.empirical)
-        rival: Rival = replace(best, draft=draft, rates=rates, limits=limits, reading=reading)
+        laws = _renamed_laws(best.draft.laws, text)
+        draft = replace(draft, stderr=best.draft.stderr, empirical=best.draft.empirical, laws=laws)
+        lifted = replace(best, draft=draft, rates=rates, limits=limits, reading=reading)
+        evidence = (lifted, *found.evidence[1:]) if among else found.evidence
         said = ", ".join(self.names[c] for c in self.columns)
         why = (
             f"{found.why.rstrip('.')}; {said} {'is' if len(self.columns) == 1 else 'are'} exogenous, which nothing that "
             "was seen predicts: errors are given the recorded values."
         )
-        return replace(found, reading=reading, draft=draft, evidence=(rival, *found.evidence[1:]), why=why)
-
-    def _inputs(self, actions: Float[np.ndarray, "T A"]) -> Float[np.ndarray, "T B"]:
-        """Actions as numbers: one column for each of several choices."""
-        if self.space.kind == "continuous":
-            return actions
-        parts = [
-            (actions[:, [i]] == np.arange(count)).astype(float) if count > 2 else actions[:, [i]]
-            for i, count in enumerate(self.space.counts)
-        ]
-        return np.concatenate(parts, axis=1)
+        return replace(found, reading=reading, draft=draft, evidence=evidence, why=why)
 
     def _codes(self) -> list[str]:
         """How a program speaks of these numbers."""
@@ -114,7 +102,7 @@ class Outside:
 
     def _reading(self, narrow: Reading, named: dict[int, str]) -> Reading:
         """The reading of the columns that are left as one of all columns."""
-        kept = self.kept
+        kept = _others(self.columns, len(self.names))
         fields = {kept[k]: field for k, field in enumerate(narrow.fields)}
         for c in self.columns:
             fields[c] = FieldRole(self.names[c], "exogenous", None, "nothing that was seen predicts it")
@@ -147,7 +135,33 @@ class Outside:
         )
 
 
-def find_outside(reading: Reading, trajectories: Sequence[Trajectory], space: ActionSpace) -> Outside:
+def find_outside(
+    reading: Reading,
+    trajectories: Sequence[Trajectory],
+    space: ActionSpace,
+    dt: float | None = None,
+    corrections: Mapping[str, str] | None = None,
+) -> Outside:
+    """What laws are searched in: exogenous columns are inputs, unless nothing is left then that moves."""
+    names = tuple(field.name for field in reading.fields)
+    columns = _random_columns(reading, trajectories)
+    if columns:
+        given = [_given(trajectory, columns, space) for trajectory in trajectories]
+        inputs = _input_space(given, space)
+        kept = [names[c] for c in _others(columns, len(names))]
+        told = {name: role for name, role in (corrections or {}).items() if name in kept}
+        narrow = read_fields(given, inputs, kept, dt, told)
+        if narrow.coordinates:
+            return Outside(columns, names, space, narrow, inputs)
+    return nothing_outside(reading, space)
+
+
+def nothing_outside(reading: Reading, space: ActionSpace) -> Outside:
+    """A world without exogenous columns."""
+    return Outside((), tuple(field.name for field in reading.fields), space, reading, space)
+
+
+def _random_columns(reading: Reading, trajectories: Sequence[Trajectory]) -> tuple[int, ...]:
     """Columns that are random, whatever is done; of those that are
     noise, the ones that something else depends on.
     """
@@ -162,13 +176,45 @@ def find_outside(reading: Reading, trajectories: Sequence[Trajectory], space: Ac
     }
     told = {c for c, field in enumerate(reading.fields) if field.role == "exogenous"}
     if len(rows.before) < LEAST_ROWS or not noise | alone:
-        return Outside(tuple(sorted(told)), names, space)
+        return tuple(sorted(told))
     rewards = [t.rewards for t in trajectories if t.rewards is not None]
     paid = np.concatenate(rewards) if len(rewards) == len(trajectories) else np.zeros(len(rows.before))
     found = {c for c in alone if _is_random(rows, c)}
     found |= told | {c for c in noise if _matters(rows, paid, c)}
     live = {one.columns[0] for one in reading.coordinates} - found
-    return Outside(tuple(sorted(found)) if live else (), names, space)
+    return tuple(sorted(found)) if live else ()
+
+
+def _others(columns: Sequence[int], width: int) -> list[int]:
+    """The columns that are left to be explained."""
+    return [c for c in range(width) if c not in columns]
+
+
+def _given(trajectory: Trajectory, columns: Sequence[int], space: ActionSpace) -> Trajectory:
+    """The trajectory with these columns among the actions."""
+    seen = trajectory.observations
+    acted = np.concatenate([_as_numbers(trajectory.actions, space), seen[:-1, list(columns)]], axis=1)
+    return replace(trajectory, observations=seen[:, _others(columns, seen.shape[1])], actions=acted)
+
+
+def _as_numbers(actions: Float[np.ndarray, "T A"], space: ActionSpace) -> Float[np.ndarray, "T B"]:
+    """Actions as numbers: one column for each of several choices."""
+    if space.kind == "continuous":
+        return actions
+    parts = [
+        (actions[:, [i]] == np.arange(count)).astype(float) if count > 2 else actions[:, [i]]
+        for i, count in enumerate(space.counts)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def _input_space(given: Sequence[Trajectory], space: ActionSpace) -> ActionSpace:
+    """The action space of such trajectories."""
+    acted = np.concatenate([trajectory.actions for trajectory in given])
+    low, high = acted.min(axis=0), acted.max(axis=0)
+    if space.kind == "continuous":
+        low[: len(space)], high[: len(space)] = space.low, space.high
+    return ActionSpace("continuous", tuple(low.tolist()), tuple(high.tolist()))
 
 
 def _is_random(rows: Rows, column: int) -> bool:
@@ -230,7 +276,7 @@ def _return(trajectories: Sequence[Trajectory], column: int) -> tuple[float, flo
     return float(f"{mean:.4g}"), 0.0 if keep < few else 1.0 if keep > 1 - few / 10 else float(f"{keep:.3g}")
 
 
-def _renamed(rates: Rates, text) -> Rates:
+def _renamed(rates: Rates, text: Callable[[str], str]) -> Rates:
     """The rates with other words for inputs."""
     return replace(
         rates,
@@ -238,8 +284,12 @@ def _renamed(rates: Rates, text) -> Rates:
         lines=tuple(map(text, rates.lines)),
         solution=tuple(map(text, rates.solution)),
         numbers=tuple(replace(number, doc=text(number.doc).replace("state.", "")) for number in rates.numbers),
-        laws=tuple((law, tuple(text(body).replace("state.", "") for body in bodies)) for law, bodies in rates.laws),
+        laws=_renamed_laws(rates.laws, text),
     )
+
+
+def _renamed_laws(laws: Laws, text: Callable[[str], str]) -> Laws:
+    return tuple((law, tuple(text(body).replace("state.", "") for body in bodies)) for law, bodies in laws)
 
 
 def _identifier(name: str, reading: Reading) -> str:

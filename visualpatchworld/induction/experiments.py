@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.ends import Ends, Inside, find_ends, find_inside, tests
+from visualpatchworld.induction.exogenous import Outside
 from visualpatchworld.induction.experience import experience
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.probe import (
@@ -65,7 +67,8 @@ class Known:
     learn from, episodes kept aside, and single steps looked at.
     """
 
-    found: Found
+    found: Found  # given the exogenous columns
+    outside: Outside
     reward: Reward
     ends: Ends
     data: tuple[Trajectory, ...]
@@ -73,9 +76,19 @@ class Known:
     looks: tuple[Trajectory, ...] = ()
     inside: Inside = field(default_factory=Inside)
 
+    @cached_property
+    def whole(self) -> Found:
+        """What was found, with the exogenous columns as fields of the State."""
+        return self.outside.lifted(self.found, self.data)
+
     @property
     def steps(self) -> Transitions:
-        return transitions(self.found.reading, [t for t in (*self.data, *self.aside, *self.looks) if len(t)])
+        return transitions(self.whole.reading, [t for t in (*self.data, *self.aside, *self.looks) if len(t)])
+
+    @property
+    def given(self) -> list[Trajectory]:
+        """All that was seen and not kept aside, as laws are searched in it."""
+        return self.outside.given([t for t in (*self.data, *self.looks) if len(t)])
 
 
 class Experiments:
@@ -131,13 +144,15 @@ class Experiments:
 
     def _probed(self, known: Known, visited: Sequence[np.ndarray]) -> Known:
         """Looks at chosen states, where the world can be put into them."""
-        reading = known.found.reading
+        reading = known.whole.reading
         places = find_places(self.world, reading, visited)
         if places is None:
             return known
         steps, most = known.steps, round(PROBE_SHARE * (self.budget - self.world.env_steps))
-        program = known.found.draft.program if _lawful(known.found) else None
-        probe = Probe(places, program, open_rows(known.found.evidence[0]).tolerance, steps, most, self.rng, self.clock)
+        program = known.whole.draft.program if _lawful(known.found) else None
+        # Of exogenous fields, which are the last, nothing is predicted.
+        tolerance = [*open_rows(known.found.evidence[0]).tolerance, *(np.inf for _ in known.outside.columns)]
+        probe = Probe(places, program, np.array(tolerance), steps, most, self.rng, self.clock)
         edges = probe.rays()
         probe.run_into(edges, extreme_actions(self.world.action_space))
         for happened in (steps.ended, _paid_otherwise(steps)):
@@ -147,7 +162,7 @@ class Experiments:
 
     def _explored(self, known: Known) -> Iterator[Trajectory]:
         """Episodes that pump energy into every coordinate, then plans to every extreme, while the budget lasts."""
-        world, reading = self.world, known.found.reading
+        world, reading = self.world, known.whole.reading
         left = self.budget - world.env_steps
         pumped = world.env_steps + round(PUMP_SHARE * left)
         for policy in pumping_policies(reading, world.action_space):
@@ -196,12 +211,12 @@ class Experiments:
 
     def _searched(self, known: Known) -> Found:
         found = known.found
-        seen = _seen(known)
+        seen = known.given
         if not seen or mispredicted(found, seen).sum() < LEAST_OPEN:
             return found
         best = found.evidence[0]
-        data = experience(best.reading, [t for t in known.data if len(t) >= 2], found.memory)
-        looks = [t for t in known.looks if len(t)]
+        data = experience(best.reading, known.outside.given([t for t in known.data if len(t) >= 2]), found.memory)
+        looks = known.outside.given([t for t in known.looks if len(t)])
         again = with_limits(
             best, data, _rows(found, looks) if looks and not found.memory.steps else None, self.clock.part(LIMITS_SHARE)
         )
@@ -234,12 +249,12 @@ def with_rules(known: Known, world: World, clock: Clock) -> Known:
     reward = (
         known.reward
         if holds(known.reward, steps)
-        else find_reward(known.found.reading, world.action_space, steps, clock.at_least(LEAST_FOR_RULES))
+        else find_reward(known.whole.reading, world.action_space, steps, clock.at_least(LEAST_FOR_RULES))
     )
-    ends = find_ends(known.found.reading, steps, distances=named_distances(reward.expression))
+    ends = find_ends(known.whole.reading, steps, distances=named_distances(reward.expression))
     alone = replace(known, data=(*known.data, *known.aside))
     inside = (
-        find_inside(known.found.reading, steps, mispredicted(known.found, _seen(alone)))
+        find_inside(known.whole.reading, steps, mispredicted(known.found, alone.given))
         if _lawful(known.found)
         else Inside()
     )
@@ -254,7 +269,7 @@ def went_as_predicted(known: Known, played: Trajectory) -> bool:
         tests(known.ends.thresholds, lambda rule: repr(rule.value)).replace("state.", "next_state.")
     ).astype(bool)
     return (
-        not mispredicted(known.found, _seen(alone)).any()
+        not mispredicted(known.found, alone.given).any()
         and holds(known.reward, steps)
         and bool((crossed == steps.ended).all())
     )
@@ -270,10 +285,6 @@ def mispredicted(found: Found, seen: Sequence[Trajectory]) -> Bool[np.ndarray, "
     off = np.where(np.isfinite(given), np.abs(rows.after - given), np.inf)
     missed = (off > open_rows(found.evidence[0]).tolerance[: off.shape[1]]).any(axis=1)
     return np.asarray(missed & (rows.time >= found.memory.steps))
-
-
-def _seen(known: Known) -> list[Trajectory]:
-    return [t for t in (*known.data, *known.looks) if len(t)]
 
 
 def _rows(found: Found, seen: Sequence[Trajectory]) -> Rows:

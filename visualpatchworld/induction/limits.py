@@ -17,7 +17,7 @@ from visualpatchworld.induction.events import in_cells
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.motion import Limit, Number, Rates
 from visualpatchworld.induction.reading import Coordinate, Reading
-from visualpatchworld.induction.regress import robust_fit, solve
+from visualpatchworld.induction.regress import robust_fit, shortest_between, solve
 from visualpatchworld.induction.stops import halts, soft_stops
 from visualpatchworld.induction.switches import turns, turns_alone
 from visualpatchworld.induction.terms import Rows
@@ -187,7 +187,7 @@ def _turned_over(c: Coordinate, field: str, after, given, events, tolerance) -> 
     if least >= most:
         return []
     name, size = field.upper(), _short(period, tolerance)
-    begin = next((option for option in (0.0, -size / 2) if least < option <= most), _shortest_between(least, most))
+    begin = next((option for option in (0.0, -size / 2) if least < option <= most), shortest_between(least, most))
     numbers = [Number(f"{name}_PERIOD", size, doc=f"after which {field} begins anew", free=False)]
     line = f"{field} = {field} % {name}_PERIOD"
     if begin:
@@ -231,7 +231,7 @@ def _walls(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> list[Lim
         if turned.any():
             first = float((side * q[turned]).min())
             if np.isfinite(inside) and first > inside:
-                edges["bracket"] = side * _shortest_between(inside, first)
+                edges["bracket"] = side * shortest_between(inside, first)
         for kind, edge in edges.items():
             beyond = hit & (side * (q - edge) > 0)
             if beyond.sum() < LEAST_ROWS:
@@ -370,7 +370,7 @@ def _soft_stops(c: Coordinate, rows: Rows, given, open_rows: Unexplained) -> lis
                     )
                 )
         if hit.sum() >= 6:
-            edge = side * _shortest_between(last, first)
+            edge = side * shortest_between(last, first)
             columns = np.stack([free, -(q[hit] - edge), -v[hit]], axis=-1)
             keep, stiff, damp = (float(x) for x in solve(columns, change))
             if 0 <= keep < 1 and damp > 0:
@@ -399,13 +399,3 @@ def _short(value: float, slack: float) -> float:
         if abs(option - value) <= slack:
             return option
     return value
-
-
-def _shortest_between(low: float, high: float) -> float:
-    """The shortest number in a bracket; its middle if none is much shorter."""
-    middle = (low + high) / 2
-    for digits in range(1, 7):
-        option = float(f"{middle:.{digits}g}")
-        if low < option < high:
-            return option
-    return middle

@@ -53,6 +53,7 @@ class LongLook:
     """The law that long rollouts ask for, and what they leave."""
 
     draft: Draft
+    rates: Rates
     reading: Reading  # with the time between rows of the log, and the integrator that was taken
     steps: int  # of a window
     stride: int  # rows of the log in a step
@@ -155,13 +156,13 @@ def long_look(
             break
     if fit is None:
         return None
-    draft = _written(as_logged, candidates, fit.factors * units, fit.spread * units, fit.taken, len(space))
+    rates = _rates_with_errors(as_logged, candidates, fit.factors * units, fit.spread * units, fit.taken, len(space))
     left = {
         name: float(value)
         for name, value, shown in zip(reading.state_names, _full(fit.left, seen), seen, strict=True)
         if shown
     }
-    return LongLook(draft, as_logged, length, stride, left, tuple(history))
+    return LongLook(assemble(as_logged, rates), rates, as_logged, length, stride, left, tuple(history))
 
 
 def _stride(states: Sequence[Float[np.ndarray, "T+1 S"]]) -> int:
@@ -392,8 +393,8 @@ def _rates(reading: Reading, candidates, factors, taken: Sequence[int], columns:
     return rates_of(reading, wanted, choices, Delay(0, columns))
 
 
-def _written(reading: Reading, candidates, factors, spread, taken, columns: int) -> Draft:
+def _rates_with_errors(reading: Reading, candidates, factors, spread, taken, columns: int) -> Rates:
     rates = _rates(reading, candidates, factors, taken, columns)
     order = [k for own in reading.coordinates for k in taken if candidates[k][0] is own]
     numbers = tuple(replace(n, stderr=float(spread[k])) for n, k in zip(rates.numbers, order, strict=True))
-    return assemble(reading, replace(rates, numbers=numbers))
+    return replace(rates, numbers=numbers)

@@ -1,5 +1,5 @@
-"""Robust numbers: how far observations may be off by rounding,
-and regression that a minority of wrong rows does not bend.
+"""Robust numbers: how far observations may be off by rounding, the shortest number
+in a bracket, and regression that a minority of wrong rows does not bend.
 """
 
 from __future__ import annotations
@@ -44,6 +44,26 @@ def roundings(trajectories: Sequence[Trajectory]) -> Float[np.ndarray, " O"]:
     """The rounding of every column."""
     seen = np.concatenate([trajectory.observations for trajectory in trajectories])
     return np.array([rounding(column) for column in seen.T])
+
+
+def shortest_between(low: float, high: float) -> float:
+    """The number with the fewest digits strictly inside a bracket, the middle one where there are several."""
+    if low < 0 < high:
+        return 0.0
+    middle = (low + high) / 2
+    for digits in range(1, 17):
+        scale = 10.0 ** (digits - 1 - int(np.floor(np.log10(max(abs(low), abs(high), 1e-300)))))
+        steps = (
+            np.arange(np.ceil(low * scale - 1e-9), np.floor(high * scale + 1e-9) + 1)
+            if (high - low) * scale < 1e4
+            else np.array([])
+        )
+        inside = [step / scale for step in steps if low < step / scale < high]
+        if inside:
+            return float(min(inside, key=lambda value: abs(value - middle)))
+        if (high - low) * scale >= 1e4:
+            break
+    return middle
 
 
 def robust_spread(values: Float[np.ndarray, " N"]) -> float:

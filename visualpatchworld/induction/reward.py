@@ -31,8 +31,10 @@ from visualpatchworld.laws.shaping import wrap
 from visualpatchworld.world.world import ActionSpace
 
 EXACT = 2e-6  # of the spread, what single precision leaves
-NEARLY = 5e-4  # of the spread: terms that bring less than this together only fit what no term gives
-AS_GOOD = 3.0  # times the least that is left: of such rewards the shortest is taken
+# Two rules for short rewards: by the second alone a sum that is not exact would lose terms that are true, and by the
+# first alone a long sum would take the place of a product that leaves far less.
+NEARLY = 5e-4  # of the spread: terms of a sum that bring less than this together only fit what no term gives
+AS_GOOD = 3.0  # times the least that is left: of rewards of all kinds that leave no more the shortest is taken
 MOST_TERMS = 14
 ENDED = "np.where(terminated(next_state), 1.0, 0.0)"
 MOST_BESIDE = 150  # terms beside which distances from places are looked for

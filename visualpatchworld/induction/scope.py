@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from visualpatchworld.induction.ends import shortest_between
 from visualpatchworld.induction.events import begins_anew
 from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.regress import shortest_between
 from visualpatchworld.induction.terms import Rows, Term
 
 WIDE = 10  # with more state fields than this, products of others are left out

@@ -34,7 +34,16 @@ from visualpatchworld.induction.sums import (
 )
 from visualpatchworld.induction.switches import turns_alone
 from visualpatchworld.induction.terms import Samples, samples_in_windows
-from visualpatchworld.induction.verdict import CONSISTENT, FAIR, GOOD, Verdict, expected_error, judge, open_rows
+from visualpatchworld.induction.verdict import (
+    CONSISTENT,
+    FAIR,
+    GOOD,
+    SHORT_SUM,
+    Verdict,
+    expected_error,
+    judge,
+    open_rows,
+)
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
@@ -46,7 +55,6 @@ DONE = 1e-6  # an error below which no rival needs to be tried
 MANY_OPEN = 0.02  # more steps than this that stay unexplained are a region rather than events
 # Of the rows are explained where those set aside are events; more of them may be actions that act late.
 FEW_ASIDE = 0.97
-SHORT_SUM = 3  # constants per coordinate up to which coupled coordinates need no chain
 MOST_STEPS = 12_000  # that sums and chains are searched in; long looks see all
 PIECE = 600  # steps of a piece of a longer log
 LATE = 0.75  # of the time: from then on no further look begins
@@ -79,6 +87,7 @@ class Found:
     verdict: Verdict
     why: str
     seconds: float
+    rates: Rates | None = None  # of a draft that is none of the evidence
 
     @property
     def memory(self) -> Delay:

@@ -9,12 +9,12 @@ from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.motion import Limit, Number
 from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.regress import shortest_between
 from visualpatchworld.induction.terms import Rows
 
 MOST_VALUES = 4
 LEAST_ROWS = 2  # steps that show a switch turning from one value to another
 MOST_TURNS = 0.4  # of the steps: what turns more often does not stay
-DIGITS = 8
 
 
 def is_switch(coordinate: Coordinate, rows: Rows) -> bool:
@@ -86,14 +86,7 @@ def _edges(values: Float[np.ndarray, " N"], turned: Bool[np.ndarray, " N"]) -> I
     for side, sign in ((">", 1.0), ("<", -1.0)):
         inside, beyond = float((sign * values[~turned]).max()), float((sign * values[turned]).min())
         if inside < beyond:
-            yield side, sign * _between(inside, beyond), beyond - inside
-
-
-def _between(low: float, high: float) -> float:
-    """The shortest number between the two."""
-    middle = (low + high) / 2
-    options = (float(f"{middle:.{digits}g}") for digits in range(1, DIGITS))
-    return next((option for option in options if low < option < high), middle)
+            yield side, sign * shortest_between(inside, beyond), beyond - inside
 
 
 def _turn(own: Coordinate, value: float, code: str, side: str, edge: float) -> Limit:
