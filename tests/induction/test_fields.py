@@ -1,6 +1,7 @@
 """What the columns of an observation are is read from observations alone, and a user may correct it."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -113,3 +114,18 @@ def test_a_column_that_is_off_in_few_rows_has_the_numbers_of_the_others():
     assert found is not None
     numbers = sorted(float(text) for text in re.findall(r"(?<![\w.])[\d.]+(?= \*)", found.code))
     assert numbers == pytest.approx(sorted(lengths), rel=1e-6)
+
+
+def test_a_column_that_jumps_whenever_another_moves_is_no_velocity():
+    rng = np.random.default_rng(SEED)
+    trajectories = []
+    for _ in range(4):
+        kicked = rng.uniform(size=120) < 0.1
+        place = np.concatenate([[0.0], np.cumsum(np.where(kicked, rng.normal(size=120), 0.0))])
+        jumps = np.concatenate([[0.0], np.cumsum(np.where(kicked, rng.choice([-50.0, 50.0], 120), 0.0))])
+        slow = rng.normal(scale=1e-3, size=121)
+        trajectories.append(Trajectory(np.stack([place, jumps + slow], axis=-1), rng.uniform(-1, 1, (120, 1))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of statistics of nothing
+        reading = read_fields(trajectories, PUSH)
+    assert all(c.velocity_column is None for c in reading.coordinates), f"seed {SEED}: {reading.fields}"

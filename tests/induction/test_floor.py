@@ -8,7 +8,8 @@ from zoo import PUSH, run, second_order
 
 from visualpatchworld.induction.floor import floored
 from visualpatchworld.induction.march import march
-from visualpatchworld.induction.motion import assemble
+from visualpatchworld.induction.motion import Rates, assemble
+from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.search import search_dynamics
 
 
@@ -65,3 +66,11 @@ def test_velocities_from_a_table_of_chance_are_not_followed():
     for horizon in (1, 25):
         off, still = mean_errors(again.draft.program, trajectories, horizon)
         assert (off <= 1.05 * still).all(), f"seed {SEED}: {off} {still} {again.why}\n{again.draft.program.text}"
+
+
+def test_a_program_in_which_nothing_is_predicted_runs():
+    reading = Reading(fields=(), coordinates=(Coordinate("x", (0,)), Coordinate("y", (1,))))
+    for integrator in ("rk4", "explicit", "none"):
+        program = assemble(reading, Rates("still", (), (), ()), integrator=integrator).program
+        starts = np.random.default_rng(SEED).normal(size=(3, 2))
+        np.testing.assert_array_equal(march(program, starts, np.zeros((3, 4, 1)))[:, -1], starts)

@@ -392,6 +392,79 @@ def reactor(rng):
     )
 
 
+def battery_drone(rng):
+    """Thrust along a heading by a battery that it drains."""
+    dt, thrust, turn, weight, drain = (
+        0.05,
+        rng.uniform(6, 12),
+        rng.uniform(2, 5),
+        rng.uniform(3, 9),
+        rng.uniform(0.02, 0.05),
+    )
+    space = ActionSpace("continuous", (0.0, -1.0), (1.0, 1.0))
+
+    def step(s, a):
+        push = thrust * a[0] * s[6]
+        v = s[3:6] + dt * np.array([-push * np.sin(s[2]), push * np.cos(s[2]) - weight, turn * a[1] * s[6]])
+        return np.concatenate([s[:3] + dt * v, v, [s[6] - dt * drain * a[0]]])
+
+    trajectories = run(rng, step, lambda: np.append(rng.uniform(-1, 1, 6), rng.uniform(0.6, 1)), space)
+    constants = {"thrust": thrust, "turn": turn, "weight": weight, "drain": drain}
+    return Animal("battery_drone", trajectories, space, constants)
+
+
+def hunter(rng):
+    """Somebody whom an action moves, and somebody else who follows at one speed."""
+    gain, speed = rng.uniform(0.1, 0.2), rng.uniform(0.05, 0.09)
+
+    def step(s, a):
+        away = s[:2] - s[2:]
+        return np.concatenate([s[:2] + gain * a, s[2:] + speed * away / np.hypot(*away)])
+
+    trajectories = run(rng, step, lambda: rng.uniform(-4, 4, 4), PUSHES, steps=60, hold=5, episodes=14)
+    return Animal("hunter", trajectories, PUSHES, {"gain": gain, "speed": speed}, laws=("direction",))
+
+
+def orbit(rng):
+    dt, pull, gain = 0.02, rng.uniform(0.8, 1.6), rng.uniform(0.1, 0.4)
+
+    def accelerate(q, v, a):
+        return -pull * q / np.hypot(*q) ** 3 + gain * a
+
+    def start():
+        turn, far = rng.uniform(-np.pi, np.pi), rng.uniform(1, 2)
+        ahead = np.array([np.cos(turn), np.sin(turn)])
+        return np.concatenate([far * ahead, np.sqrt(pull / far) * np.array([-ahead[1], ahead[0]])])
+
+    trajectories = run(rng, second_order(accelerate, dt, 2), start, PUSHES)
+    return Animal("orbit", trajectories, PUSHES, {"pull": pull, "gain": gain}, laws=("gravity",))
+
+
+def wheels(rng):
+    """Two wheels that are not alike, and a heading in degrees."""
+    dt, left, right, track = 0.05, rng.uniform(0.9, 1), rng.uniform(1, 1.1), rng.uniform(0.2, 0.4)
+
+    def step(s, a):
+        ahead, turn = dt * (left * a[0] + right * a[1]) / 2, np.degrees((right * a[1] - left * a[0]) / track)
+        return s + np.array([ahead * np.cos(np.radians(s[2])), ahead * np.sin(np.radians(s[2])), dt * turn])
+
+    trajectories = run(rng, step, lambda: rng.uniform([-2, -2, -180], [2, 2, 180]), PUSHES, hold=4)
+    return Animal("wheels", trajectories, PUSHES, {"left": dt * left / 2, "right": dt * right / 2})
+
+
+def hours(rng):
+    """A house that is warmed by the sun, by the hour of the day."""
+    sun, loss, gain = rng.uniform(0.5, 1.5), rng.uniform(0.05, 0.15), rng.uniform(0.3, 0.8)
+    day, rise = rng.uniform(20, 28), rng.uniform(5, 8)
+
+    def step(s, a):
+        warmed = sun * np.sin(2 * np.pi * (s[0] - rise) / day) - loss * (s[1] - 12) - gain * a[0]
+        return np.array([(s[0] + 0.5) % day, s[1] + warmed])
+
+    trajectories = run(rng, step, lambda: rng.uniform([0, 5], [day, 25]), PUSH)
+    return Animal("hours", trajectories, PUSH, {"loss": loss, "gain": gain, "day": day})
+
+
 def crane(rng):
     """A load that swings below a trolley, on a rope that is hoisted meanwhile."""
     dt, pull, push, drag, hoist = 0.05, rng.uniform(6, 10), rng.uniform(2, 4), rng.uniform(0.3, 0.8), 0.3
@@ -643,5 +716,6 @@ ZOO = (
     first_order, unicycle, boat, bicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, sticking, bent_drag,
     springs_between, regional, clip, stop, bounce, soft_stop, burning_mass, throttle, paddle, reactor, crane, action_table, even_table,
     pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
+    battery_drone, hunter, orbit, wheels, hours,
     tanks, rounded_tank, thermostat, grid, clock, late_servo,
 )  # fmt: skip

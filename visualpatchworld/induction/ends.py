@@ -11,7 +11,15 @@ from jaxtyping import Bool, Float
 from visualpatchworld.induction.motion import Number
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.regress import shortest_between
-from visualpatchworld.induction.transitions import Transitions, chain_heights, goal_differences, lengths, state_atoms
+from visualpatchworld.induction.transitions import (
+    Transitions,
+    chain_heights,
+    gap_lengths,
+    gaps,
+    goal_differences,
+    lengths,
+    state_atoms,
+)
 
 FEW = 5  # events: a rule that rests on fewer is said to be unsure
 MOST_RULES = 4  # of an end
@@ -105,10 +113,14 @@ def find_ends(
     events = int(happened.sum())
     if not events:
         return Ends((), 0, 0)
-    atoms = [*state_atoms(reading), *chain_heights(reading), *goal_differences(reading)]
+    plainly = replace(reading, turning=())
+    atoms = [*state_atoms(plainly), *chain_heights(reading), *goal_differences(reading)]
     plain = [f"state.{coordinate.name}" for coordinate in reading.coordinates if not coordinate.angle]
     places = [*goal_differences(reading), *(f"({d.expression})" for d in reading.derived), *plain]
-    candidates = list(dict.fromkeys([*atoms, *(f"np.abs({atom})" for atom in atoms), *distances, *lengths(places)]))
+    waves = [atom for atom in state_atoms(reading) if atom not in atoms]
+    apart = gaps(reading)
+    far = [*lengths(places), *apart, *(f"np.abs({gap})" for gap in apart), *gap_lengths(apart)]
+    candidates = list(dict.fromkeys([*atoms, *(f"np.abs({atom})" for atom in atoms), *distances, *waves, *far]))
     values = [steps.value(_after(candidate)) for candidate in candidates]
     rules: list[Threshold] = []
     left = happened.copy()
@@ -121,6 +133,7 @@ def find_ends(
         best, near = _blurred(best, value, left)
         left &= ~near
         rules.append(best)
+    rules = _plainer(rules, atoms, candidates, values, happened)
     if left.any() or len(rules) > PLAIN_RULES:
         both = _both(candidates, values, happened)
         if both is not None:
@@ -130,6 +143,26 @@ def find_ends(
         events,
         int(left.sum()),
     )
+
+
+def _plainer(
+    rules: Sequence[Threshold],
+    atoms: Sequence[str],
+    candidates: Sequence[str],
+    values: Sequence[Float[np.ndarray, " N"]],
+    happened: Bool[np.ndarray, " N"],
+) -> list[Threshold]:
+    """The rules with a plain threshold in place of one on both sides, or of a distance, of which the other rules
+    explain all events but those on one side.
+    """
+    plainer = list(rules)
+    for i, rule in enumerate(rules if len(rules) > 1 else ()):
+        others = [_beyond(r, values[candidates.index(r.expression)]) for k, r in enumerate(plainer) if k != i]
+        own = happened & _beyond(rule, values[candidates.index(rule.expression)]) & ~np.any(others, axis=0)
+        trial = _best_rule(atoms, values[: len(atoms)], own, ~happened)
+        if rule.expression not in atoms and trial is not None and trial.events == own.sum():
+            plainer[i] = trial
+    return plainer
 
 
 def _beyond(rule: Threshold, value: Float[np.ndarray, " N"]) -> Bool[np.ndarray, " N"]:

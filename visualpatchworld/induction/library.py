@@ -68,8 +68,8 @@ def _springs(scope: Scope) -> Iterator[Term]:
         # Where nothing says that a coordinate is an angle, a sine beside a spring is likelier to mimic a spring that
         # hardens.
         sure = 0.0 if own.angle else 0.15
-        yield Term(f"np.sin({q})", "field", "PULL", 1.0 + sure, (own.name,))
-        yield Term(f"np.cos({q})", "field", "WEIGHT", 1.05 + sure, (own.name,))
+        yield Term(scope.wave("sin", own), "field", "PULL", 1.0 + sure, (own.name,))
+        yield Term(scope.wave("cos", own), "field", "WEIGHT", 1.05 + sure, (own.name,))
 
 
 def _of_another(scope: Scope, other: Coordinate) -> Iterator[Term]:
@@ -80,7 +80,7 @@ def _of_another(scope: Scope, other: Coordinate) -> Iterator[Term]:
         yield Term(f"state.{other.velocity}", "coupling", labelled("by", other.velocity), 1.2, (other.velocity,))
     if other in scope.turning:
         for wave in ("sin", "cos"):
-            yield Term(f"np.{wave}({place})", "coupling", labelled("by", wave, other.name), 1.2, (other.name,))
+            yield Term(scope.wave(wave, other), "coupling", labelled("by", wave, other.name), 1.2, (other.name,))
     if other.angle == own.angle:
         away = f"({scope.place} - {place})"
         # Between fields of first order a plain coupling is as likely, and reads better beside a loss of its own.

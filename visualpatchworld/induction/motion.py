@@ -226,7 +226,7 @@ def _moves(reading: Reading, rates: Rates, integrator: Integrator, limits: Seque
     }
     updated = [*(c.name for c in moving), *(c.velocity for c in moving if c.velocity), *plain]
     blocks, lines = [], []
-    if integrator == "rk4":
+    if integrator == "rk4" and updated:
         speeds = [_speed(rates, c, "state.") for c in moving]
         sums = {of: changes[of] for of in (*(c.velocity for c in moving if c.velocity), *plain)}
         long = [f"{of}_rate = {change}" for of, change in sums.items() if len(change) > LONG_CHANGE]

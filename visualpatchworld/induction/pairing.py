@@ -198,6 +198,8 @@ def _possible_pairs(observed: Observed, k: int, one: Series) -> list[Pair]:
             continue
         old, new = observed.ends(column)
         free = every & _without_jumps(old, new)
+        if free.sum() < LEAST_MOVING:
+            continue
         fit = robust_fit(np.stack([(old + new) / 2, (old - new) / 2], axis=-1)[free], moved[free], floor=fine)
         slope = float(fit.coefficients[0])
         left = robust_spread(fit.left) / spread

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from visualpatchworld.induction.scope import FEW, Scope, labelled
 from visualpatchworld.induction.terms import Term
 
 STEERS = 1.5  # rad: beyond it the tangent of an angle is no law
-SLOW = 1e-6  # speeds below which a direction is nothing
+SLOW = 1e-6  # speeds and distances below which a direction is nothing
+MOST_MOVERS = 6  # coordinates up to which one may point to another
 
 
 def product_terms(scope: Scope) -> Iterator[Term]:
@@ -26,18 +28,23 @@ def product_terms(scope: Scope) -> Iterator[Term]:
         yield from _of_vehicles(scope)
         yield from _of_cranes(scope)
         yield from _of_sliding(scope)
+        yield from _of_directions(scope)
 
 
 def _with_waves(scope: Scope) -> Iterator[Term]:
     """Thrust in a body's own frame, and speeds along its heading."""
     for turn in scope.turning:
         for wave in ("cos", "sin"):
-            code, word = f"np.{wave}(state.{turn.name})", labelled(wave, turn.name)
+            code, word = scope.wave(wave, turn), labelled(wave, turn.name)
             near = 1.1 if turn is scope.own else 1.2
             for i in scope.singles:
                 yield Term(f"{i.code} * {code}", "drive", labelled(i.label, word), near, (*i.of, turn.name))
             if scope.wide:
                 continue
+            for i, n in itertools.product(scope.singles, scope.stores):  # a battery that drains, a mass that burns away
+                thrust, label, of = f"{i.code} * {code}", labelled(i.label, word), (*i.of, turn.name, n)
+                yield Term(f"{thrust} * state.{n}", "drive", labelled(label, n), 1.45, of)
+                yield Term(f"{thrust} / state.{n}", "drive", labelled(label, "per", n), 1.4, of)
             for n in scope.speeds if scope.own.velocity else scope.straight:
                 if n != turn.name:
                     yield Term(f"state.{n} * {code}", "coupling", labelled(n, word), 1.3, (n, turn.name))
@@ -153,7 +160,7 @@ def _of_cranes(scope: Scope) -> Iterator[Term]:
             label, of = labelled(i.label, "drag_per", length), (*i.of, str(own.velocity), length)
             yield Term(f"{i.code} * {scope.speed} / state.{length}", "drive", label, 1.5, of)
         for wave in ("sin", "cos"):
-            code, word = f"np.{wave}({scope.place}) / state.{length}", labelled(wave, "per", length)
+            code, word = f"{scope.wave(wave, own)} / state.{length}", labelled(wave, "per", length)
             yield Term(code, "field", word, 1.3, (own.name, length))
             for i in scope.singles:
                 yield Term(f"{i.code} * {code}", "drive", labelled(i.label, word), 1.45, (*i.of, own.name, length))
@@ -170,3 +177,24 @@ def _of_sliding(scope: Scope) -> Iterator[Term]:
             mine, its = scope.speed, f"state.{other.velocity}"
             code = f"{mine} / np.maximum(np.hypot({mine}, {its}), {SLOW})"
             yield Term(code, "dry", labelled("friction", other.velocity), 1.3, (own.velocity, other.velocity))
+
+
+def _of_directions(scope: Scope) -> Iterator[Term]:
+    """What has one size, or falls with the square of a distance, and points to a centre or to another thing in a plane:
+    a hunter, a planet.
+    """
+    own, others = scope.own, [c for c in scope.others if not c.angle]
+    if own.angle or len(others) >= MOST_MOVERS:
+        return
+    ways: list[tuple[str, str, tuple[str, ...]]] = [
+        (scope.place, f"state.{c.name}", (own.name, c.name)) for c in others
+    ]
+    for other in others:
+        for a, b in itertools.combinations([c for c in others if c is not other], 2):
+            away, beside = f"({scope.place} - state.{other.name})", f"(state.{a.name} - state.{b.name})"
+            ways.append((away, beside, (own.name, other.name, a.name, b.name)))
+    for away, beside, of in ways:
+        far = f"np.maximum(np.hypot({away}, {beside}), {SLOW})"
+        yield Term(f"{away} / {far}", "direction", labelled("to", *of[1:]), 1.4, of)
+        if own.velocity:
+            yield Term(f"{away} / {far} ** 3", "gravity", labelled("pull", *of[1:]), 1.4, of)

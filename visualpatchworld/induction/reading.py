@@ -135,6 +135,7 @@ class Reading:
     constants: Mapping[int, float] = field(default_factory=dict)  # by column: what never changes, and the mean of noise
     # Of the old velocity in the coordinate's motion: 1 explicit, 0 semi-implicit, 1/2 in the limit.
     weight: float | None = None
+    turning: tuple[str, ...] = ()  # coordinates of which the law has the sine or cosine, whether or not they wrap
 
     @property
     def state_names(self) -> tuple[str, ...]:

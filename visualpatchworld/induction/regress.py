@@ -48,6 +48,8 @@ def roundings(trajectories: Sequence[Trajectory]) -> Float[np.ndarray, " O"]:
 
 def shortest_between(low: float, high: float) -> float:
     """The number with the fewest digits strictly inside a bracket, the middle one where there are several."""
+    if low < 0 < high:
+        return 0.0
     middle = (low + high) / 2
     for digits in range(1, 17):
         scale = 10.0 ** (digits - 1 - int(np.floor(np.log10(max(abs(low), abs(high), 1e-300)))))

@@ -5,7 +5,7 @@ or one of two values; found from what was paid, not given.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from visualpatchworld.induction.reward_places import find_distances
 from visualpatchworld.induction.transitions import (
     Transitions,
     action_atoms,
+    gap_lengths,
+    gaps,
     goal_differences,
     lengths,
     products,
@@ -35,7 +37,9 @@ NEARLY = 5e-4  # of the spread: terms of a sum that bring less than this togethe
 AS_GOOD = 3.0  # times the least that is left: of rewards of all kinds that leave no more the shortest is taken
 MOST_TERMS = 14
 ENDED = "np.where(terminated(next_state), 1.0, 0.0)"
-PLAIN_LIBRARIES = 2  # of those: the state after a step, and the state before it
+MOST_BESIDE = 150  # terms beside which distances from places are looked for
+ONE_PIECE = 0.6  # of the time, for functions that are the same in every step
+LEAST_STEPS = 8  # in which a function of their own shows
 HELD_OUT = 4  # every fourth step judges and is not fitted to
 
 
@@ -68,14 +72,25 @@ class Reward:
         return "\n".join(["def reward(state, action, next_state):", doc, f"    return {self.expression}"])
 
 
+NOTHING = Reward("0.0", np.inf, "sum")
+
+
 def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions, clock: Clock = NO_LIMIT) -> Reward:
     """The simplest function that explains what was paid; where none
     is exact, the one that leaves least of those tried in time.
     """
-    paid = np.isfinite(steps.rewards)
-    if not paid.any():
+    steps = _rows(steps, np.isfinite(steps.rewards))
+    if not len(steps):
         return Reward("0.0", 0.0, "none")
-    every = _rows(steps, paid)
+    found = _of_one_piece(reading, actions, steps, clock.part(ONE_PIECE))
+    for parted in (_apart_at_ends, _clipped):
+        if not found.exact and not clock.over:
+            found = min(found, parted(reading, actions, steps, clock), key=lambda reward: reward.left)
+    return found
+
+
+def _of_one_piece(reading: Reading, actions: ActionSpace, every: Transitions, clock: Clock) -> Reward:
+    """A reward that is the same function in all of these steps."""
     steps = _within_range(every)
     judged = np.arange(len(steps)) % HELD_OUT == HELD_OUT - 1
     if np.ptp(steps.rewards) <= 1e-9 * float(np.abs(steps.rewards).max()):
@@ -87,12 +102,12 @@ def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions, cloc
         if found[-1].exact:
             return found[-1]
     clipped = len(every) > len(steps)
-    for number, library in enumerate(_libraries(reading, actions)):
+    for number, (of, library) in enumerate(_libraries(reading, actions)):
         if number and clock.over:
             break
         found.append(_sum_of(library, steps, judged, clock))
-        if not found[-1].exact and number < PLAIN_LIBRARIES and not few:
-            found.append(_from_places(reading, library, number, steps, judged, clock))
+        if not found[-1].exact and of and not few and len(library) < MOST_BESIDE:
+            found.append(_from_places(reading, library, of, steps, judged, clock))
         # Where fields are clipped, what was meant may count with what became of an action.
         if found[-1].exact and (not clipped or holds(found[-1], every)):
             return found[-1]
@@ -106,18 +121,48 @@ def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions, cloc
     return exact[0] if exact else min(near, key=lambda reward: len(reward.expression))
 
 
+def _apart_at_ends(reading: Reading, actions: ActionSpace, steps: Transitions, clock: Clock) -> Reward:
+    """One function while the world goes on, and another one, most often a number, where it ends."""
+    ended = steps.ended
+    constant = ended.any() and np.ptp(steps.rewards[ended]) <= 1e-9 * float(np.abs(steps.rewards[ended]).max())
+    if (~ended).sum() < LEAST_STEPS or not (constant or ended.sum() >= LEAST_STEPS):
+        return NOTHING
+    going = _of_one_piece(reading, actions, _rows(steps, ~ended), clock)
+    last = _of_one_piece(reading, actions, _rows(steps, ended), clock)
+    expression = f"np.where(terminated(next_state), {last.expression}, {going.expression})"
+    whole = Reward(expression, np.inf, "sum", tuple(dict.fromkeys((*going.helpers, *last.helpers))))
+    return replace(whole, left=_left(whole, steps))
+
+
+def _clipped(reading: Reading, actions: ActionSpace, steps: Transitions, clock: Clock) -> Reward:
+    """A function that pays no more, or no less, than some amount which was paid often."""
+    for bound, edge in (("minimum", float(steps.rewards.max())), ("maximum", float(steps.rewards.min()))):
+        there = steps.rewards == edge
+        if there.sum() < LEAST_STEPS or (~there).sum() < LEAST_STEPS:
+            continue
+        inner = _of_one_piece(reading, actions, _rows(steps, ~there), clock)
+        whole = replace(inner, expression=f"np.{bound}({inner.expression}, {_number(edge)})")
+        if inner.exact and (left := _left(whole, steps)) <= 10 * EXACT:
+            return replace(whole, left=left)
+    return NOTHING
+
+
 def holds(reward: Reward, steps: Transitions) -> bool:
     """Whether a reward explains what was paid about as well as where it was found."""
     steps = _rows(steps, np.isfinite(steps.rewards))
     if not len(steps) or reward.kind == "none":
         return not len(steps)
+    return _left(reward, steps) <= max(10 * EXACT, 2 * reward.left)
+
+
+def _left(reward: Reward, steps: Transitions) -> float:
+    """What a reward leaves of what was paid, in units of its spread."""
     names = {helper.__name__: helper for helper in reward.helpers} | {
         number.name: number.value for number in reward.numbers
     }
     given = steps.value(reward.expression.replace("terminated(next_state)", "ended"), {**names, "ended": steps.ended})
     spread = max(float(np.std(steps.rewards)), 1e-3 * float(np.abs(steps.rewards).max()), 1e-300)
-    left = float(np.sqrt(np.mean((given - steps.rewards) ** 2))) / spread
-    return left <= max(10 * EXACT, 2 * reward.left)
+    return float(np.sqrt(np.mean((given - steps.rewards) ** 2))) / spread
 
 
 def _within_range(steps: Transitions) -> Transitions:
@@ -139,9 +184,9 @@ def _value(steps: Transitions, expression: str) -> np.ndarray:
     return steps.ended.astype(float) if expression == ENDED else steps.value(expression)
 
 
-def _libraries(reading: Reading, actions: ActionSpace) -> list[list[str]]:
-    """From what is most often meant to what is rarely: the state after
-    a step before the state it began in, few terms before many.
+def _libraries(reading: Reading, actions: ActionSpace) -> list[tuple[str, list[str]]]:
+    """From what is most often meant to what is rarely: the state after a step before the state it began in, few terms
+    before many. Beside those that come with the name of a state, distances from places in it may stand.
     """
     acts = action_atoms(actions)
     efforts = (
@@ -152,20 +197,29 @@ def _libraries(reading: Reading, actions: ActionSpace) -> list[list[str]]:
     libraries = []
     for of in ("next_state", "state"):
         atoms = [*state_atoms(reading, of), *goal_differences(reading, of)]
-        folded = [*(f"{atom} ** 2" for atom in atoms), *(f"np.abs({atom})" for atom in atoms)]
-        libraries.append(["1.0", ENDED, *efforts, *atoms, *folded])
+        libraries.append((of, ["1.0", ENDED, *efforts, *atoms, *_folded(atoms)]))
     for of in ("next_state", "state"):
         atoms = [*state_atoms(reading, of), *goal_differences(reading, of)]
         bent = [atom for atom in atoms if not atom.startswith("wrap(")]
-        libraries.append(["1.0", ENDED, *efforts, *bent, *products(bent)])
+        libraries.append(("", ["1.0", ENDED, *efforts, *bent, *products(bent)]))
         mixed = [f"{act} * {atom}" for act in acts for atom in atoms]
-        libraries.append(["1.0", ENDED, *efforts, *atoms, *products(atoms), *lengths(atoms), *mixed])
+        libraries.append((of, ["1.0", ENDED, *efforts, *atoms, *products(atoms), *lengths(atoms), *mixed]))
     changes = [f"({a.replace('state.', 'next_state.')} - {a})" for a in state_atoms(reading)]
-    libraries.append(list(dict.fromkeys([*libraries[0], *libraries[1], *changes])))
+    libraries.append(("", list(dict.fromkeys([*libraries[0][1], *libraries[1][1], *changes]))))
     made = [f"{atom} * {change}" for change in changes for atom in state_atoms(reading)]
     ends = [*state_atoms(reading, "next_state"), *state_atoms(reading)]
-    libraries.append(["1.0", ENDED, *efforts, *ends, *changes, *made])
+    libraries.append(("", ["1.0", ENDED, *efforts, *ends, *changes, *made]))
+    for of, other in (("next_state", ""), ("state", ""), ("next_state", "state")):
+        apart = gaps(reading, of, other)
+        if apart:
+            atoms = state_atoms(reading, of)
+            far = [*_folded(apart), *gap_lengths(apart)]
+            libraries.append(("", ["1.0", ENDED, *efforts, *atoms, *_folded(atoms), *far]))
     return libraries
+
+
+def _folded(atoms: Sequence[str]) -> list[str]:
+    return [*(f"{atom} ** 2" for atom in atoms), *(f"np.abs({atom})" for atom in atoms)]
 
 
 def _sum_of(library: Sequence[str], steps: Transitions, judged: np.ndarray, clock: Clock) -> Reward:
@@ -186,31 +240,16 @@ def _sum_of(library: Sequence[str], steps: Transitions, judged: np.ndarray, cloc
 
 
 def _from_places(
-    reading: Reading, library: Sequence[str], number: int, steps: Transitions, judged: np.ndarray, clock: Clock
+    reading: Reading, library: Sequence[str], of: str, steps: Transitions, judged: np.ndarray, clock: Clock
 ) -> Reward:
-    """A sum with distances from places that nobody named beside
-    the terms of a library; ends may pay something of their own.
-    """
-    of = ("next_state", "state")[number]
+    """A sum with distances from places that nobody named beside the terms of a library."""
     fields = [*(f"{of}.{c.name}" for c in reading.coordinates if not c.angle)]
     fields += [f"{of}.{c.velocity}" for c in reading.coordinates if c.velocity is not None]
-    base = [term for term in library if not term.startswith("np.abs(")]
+    base = [term for term in library if not term.startswith(("np.abs(", "np.sqrt("))]
     columns = [_value(steps, term) for term in base]
-    fit = ~judged & ~steps.ended
+    fit = ~judged & (~steps.ended | steps.ended.all())
     found = find_distances({f: steps.value(f) for f in fields}, columns, steps.rewards, fit, clock)
-    if not found:
-        return Reward("0.0", np.inf, "sum")
-    at_end = steps.rewards[steps.ended]
-    whole = _sum_of([*base, *found], steps, judged, clock)
-    if whole.exact or not len(at_end) or np.ptp(at_end) > 1e-9 * max(float(np.abs(at_end).max()), 1e-300):
-        return whole
-    going = _sum_of(
-        [*(term for term in base if term != ENDED), *found], _rows(steps, ~steps.ended), judged[~steps.ended], clock
-    )
-    expression = f"np.where(terminated(next_state), {_number(float(at_end[0]))}, {going.expression})"
-    part = float(np.std(steps.rewards[~steps.ended])) / max(float(np.std(steps.rewards)), 1e-300)
-    split = Reward(expression, going.left * min(part, 1.0), "sum", going.helpers)
-    return min(whole, split, key=lambda reward: reward.left)
+    return _sum_of([*base, *found], steps, judged, clock) if found else NOTHING
 
 
 def _shortened(columns: np.ndarray, target: np.ndarray, weights: np.ndarray, spread: float) -> np.ndarray:

@@ -113,7 +113,8 @@ def _next(library: np.ndarray, target: np.ndarray, chosen: np.ndarray) -> int:
     size = np.sqrt(np.sum(rest**2, axis=0))
     gain = np.where(size > 1e-7 * np.sqrt(len(target)), np.abs(rest.T @ target) / np.maximum(size, 1e-300), -1.0)
     gain[chosen] = -1.0
-    return int(np.argmax(gain))
+    # Of columns that are the same but for rounding, the first, which is the plainest.
+    return int(np.argmax(gain >= (1 - 1e-12) * gain.max()))
 
 
 def _swapped(library: np.ndarray, target: np.ndarray, found: Sum, spread: float) -> Sum:

@@ -54,7 +54,7 @@ def _bounded_actions(scope: Scope) -> Iterator[Term]:
 
     for s in scope.bounded:
         if scope.own in scope.turning:
-            yield times(s, f"* np.cos({scope.place})", "cos", 2.3, s.of)
+            yield times(s, f"* {scope.wave('cos', scope.own)}", "cos", 2.3, s.of)
         for n in scope.seen if not scope.wide else ():
             yield times(s, f"* state.{n}", n, 2.3, (*s.of, n))
             if scope.one_sided(n):
@@ -62,7 +62,7 @@ def _bounded_actions(scope: Scope) -> Iterator[Term]:
         for turn in scope.turning if not scope.wide else ():
             if turn is not scope.own:
                 for wave in ("cos", "sin"):
-                    yield times(s, f"* np.{wave}(state.{turn.name})", f"{wave}_{turn.name}", 2.4, (*s.of, turn.name))
+                    yield times(s, f"* {scope.wave(wave, turn)}", f"{wave}_{turn.name}", 2.4, (*s.of, turn.name))
 
 
 def _waves(scope: Scope, c: Coordinate) -> Iterator[Term]:

@@ -8,11 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
+from visualpatchworld.induction.events import begins_anew
 from visualpatchworld.induction.reading import Coordinate, Reading
+from visualpatchworld.induction.regress import shortest_between
 from visualpatchworld.induction.terms import Rows, Term
 
 WIDE = 10  # with more state fields than this, products of others are left out
 FEW = 4  # state fields up to which rarer products and rates are tried
+DEGREES = (60.0, 3600.0)  # the least range, and the largest value, of an angle in degrees
+CASES = 8  # values up to which a field is one of several cases, and no clock
 OFTEN = 10  # steps that begin at the least value of a field that is clipped there
 
 
@@ -65,9 +69,38 @@ class Scope:
 
         def may_turn(c: Coordinate) -> bool:
             low, high = self.spans[c.name]
-            return c.angle or (high - low < 60 and max(abs(low), abs(high)) > 0.02)
+            anew = c.name in self.periods or self.in_degrees(c)
+            return c.angle or anew or (high - low < 60 and max(abs(low), abs(high)) > 0.02)
 
         return [c for c in self.reading.coordinates if may_turn(c)]
+
+    def in_degrees(self, c: Coordinate) -> bool:
+        """Whether a coordinate would be an angle in degrees, were it one."""
+        low, high = self.spans[c.name]
+        return not c.angle and DEGREES[0] <= high - low and max(-low, high) <= DEGREES[1]
+
+    @cached_property
+    def periods(self) -> Mapping[str, float]:
+        """After how much a field begins anew, of those that do: an hour of the day, a heading."""
+        found = {}
+        for c in self.reading.coordinates:
+            k = self.rows.names.index(c.name)
+            before, after = self.rows.before[:, k], self.rows.after[:, k]
+            anew = begins_anew(before, after)
+            if c.angle or not anew.any() or len(np.unique(before)) <= CASES:
+                continue
+            moved = np.abs(after - before)
+            longest, least = float(moved[~anew].max()), float(moved[anew].min())
+            span = float(max(before.max(), after.max()) - min(before.min(), after.min()))
+            even = longest - float(moved[~anew].min()) < 1e-9 * span
+            found[c.name] = least + longest if even else shortest_between(span, least + longest)
+        return found
+
+    def wave(self, wave: str, c: Coordinate) -> str:
+        """The sine or cosine of a coordinate."""
+        if c.name in self.periods:
+            return f"np.{wave}(2 * np.pi * state.{c.name} / {self.periods[c.name]:.9g})"
+        return f"np.{wave}(np.radians(state.{c.name}))" if self.in_degrees(c) else f"np.{wave}(state.{c.name})"
 
     @cached_property
     def straight(self) -> list[str]:
@@ -83,6 +116,11 @@ class Scope:
     @cached_property
     def speeds(self) -> list[str]:
         return [c.velocity for c in self.reading.coordinates if c.velocity]
+
+    @cached_property
+    def stores(self) -> list[str]:
+        """Fields on one side of zero that are no place of anything that moves: what is left of fuel, a charge."""
+        return [c.name for c in self.others if c.velocity is None and not c.angle and self.one_sided(c.name)]
 
     @cached_property
     def singles(self) -> list[Term]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -215,7 +216,20 @@ def _found(
     if verdict == "explained" and best.draft.empirical:  # what its terms leave is noise
         best = replace(best, draft=replace(best.draft, empirical=False))
         evidence = [best, *evidence[1:]]
-    return Found(best.reading, best.draft, tuple(evidence), verdict, why, time.monotonic() - began)
+    reading = replace(best.reading, turning=_turning(best))
+    return Found(reading, best.draft, tuple(evidence), verdict, why, time.monotonic() - began)
+
+
+def _turning(best: Rival) -> tuple[str, ...]:
+    """The coordinates of which the program has the sine or cosine as they are: rewards and ends may have it, too."""
+    text = best.draft.program.text
+    turned = set(re.findall(r"np\.(?:sin|cos)\(state\.(\w+)\)", text))
+    turned |= {
+        name
+        for tilts in re.findall(r"\bangles = \((.*?)\)", text, re.DOTALL)
+        for name in re.findall(r"state\.(\w+)", tilts)
+    }
+    return tuple(c.name for c in best.reading.coordinates if c.name in turned)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ short expressions over them that rules of a world are made of.
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -18,6 +20,7 @@ from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
 MOST_ANGLES = 5
+MOST_GAPS = 6  # coordinates up to which each is measured from each other one
 
 
 @dataclass(frozen=True)
@@ -72,11 +75,10 @@ def state_atoms(reading: Reading, of: str = "state") -> list[str]:
     plain, angles = [], []
     for coordinate in reading.coordinates:
         name = f"{of}.{coordinate.name}"
-        if coordinate.angle:
+        plain.append(f"wrap({name})" if coordinate.angle else name)
+        if coordinate.angle or coordinate.name in reading.turning:
             angles.append(name)
-            plain += [f"wrap({name})", f"np.cos({name})", f"np.sin({name})"]
-        else:
-            plain.append(name)
+            plain += [f"np.cos({name})", f"np.sin({name})"]
     for count in range(2, min(len(angles), MOST_ANGLES) + 1):
         total = " + ".join(angles[:count])
         plain += [f"np.cos({total})", f"np.sin({total})"]
@@ -94,6 +96,25 @@ def goal_differences(reading: Reading, of: str = "state") -> list[str]:
     """How far each plain coordinate is from each thing that stays the same within an episode."""
     places = [f"{of}.{coordinate.name}" for coordinate in reading.coordinates if not coordinate.angle]
     return [f"({place} - {of}.{name})" for place in places for name, _ in reading.parameters]
+
+
+def gaps(reading: Reading, of: str = "state", other: str = "") -> list[str]:
+    """How far plain coordinates are from each other: a follower and whom it follows. With `other`, one counts as it is
+    in that state: a setpoint that has jumped since.
+    """
+    names = [c.name for c in reading.coordinates if not c.angle]
+    names += [name for name, _ in reading.parameters if other]
+    if len(names) > MOST_GAPS:
+        return []
+    ways = itertools.permutations(names, 2) if other else itertools.combinations(names, 2)
+    return [f"({of}.{a} - {other or of}.{b})" for a, b in ways]
+
+
+def gap_lengths(apart: Sequence[str]) -> list[str]:
+    """Distances in a plane between two things of which each has two coordinates."""
+    fields = [frozenset(re.findall(r"\.(\w+)", gap)) for gap in apart]
+    pairs = itertools.combinations(range(len(apart)), 2)
+    return [f"np.hypot({apart[i][1:-1]}, {apart[j][1:-1]})" for i, j in pairs if not fields[i] & fields[j]]
 
 
 def chain_heights(reading: Reading, of: str = "state") -> list[str]:
