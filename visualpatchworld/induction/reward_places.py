@@ -114,11 +114,11 @@ def find_distances(
         found = _in_turns([*found, best], left)
         now = left(found)
     for k in range(len(found)) if now > EXACT and not clock.over else ():
-        place, others = found[k], [*found[:k], *found[k + 1 :]]
+        place, beside = found[k], [*found[:k], *found[k + 1 :]]
         far = float(place.distance(values).max())
-        bounded = [_refined(place._replace(most=part * far), others, left) for part in BOUNDS if place.most == np.inf]
-        best = min(bounded, key=lambda trial: left([*others, trial]), default=place)
-        if left([*others, best]) < BOUND_GAIN * now and best.within(values):
+        bounded = [_refined(place._replace(most=part * far), beside, left) for part in BOUNDS if place.most == np.inf]
+        best = min(bounded, key=lambda trial: left([*beside, trial]), default=place)
+        if left([*beside, best]) < BOUND_GAIN * now and best.within(values):
             found = _in_turns([*found[:k], best, *found[k + 1 :]], left)
             now = left(found)
     return [place.text() for place in _shortest(found, values, left)]
