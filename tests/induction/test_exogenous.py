@@ -101,3 +101,35 @@ def test_noise_that_nothing_depends_on_is_left_out():
     reading = read_fields(animal.trajectories, animal.space)
     assert "noise" in [field.role for field in reading.fields], f"seed {SEED}"
     assert find_outside(reading, animal.trajectories, animal.space).columns == (), f"seed {SEED}"
+
+
+@pytest.mark.parametrize("jumps_first", [True, False])
+def test_laws_are_found_given_a_setpoint_that_jumps(jumps_first):
+    rng = np.random.default_rng(SEED)
+    stiff, drag, gain = rng.uniform(4, 8), rng.uniform(1, 3), rng.uniform(2, 4)
+    episodes = []
+    for _ in range(8):
+        y, v, goal = rng.uniform(-1, 1), 0.0, rng.uniform(-2, 2)
+        seen, acted, paid = [(y, v, goal)], [], []
+        for _ in range(100):
+            action = np.float32(rng.uniform(-1, 1))
+            v = v + DT * (stiff * (goal - y) - drag * v + float(np.float32(gain) * action))
+            y = y + DT * v
+            jumped = rng.uniform(-2, 2) if rng.uniform() < 0.04 else goal
+            paid.append(-abs(y - (jumped if jumps_first else goal)))
+            goal = jumped
+            seen.append((y, v, goal))
+            acted.append((action,))
+        episodes.append(Trajectory(np.array(seen), np.array(acted), np.array(paid)))
+    bounds = ((-1.0,), (1.0,))
+    recording = Recording(tuple(episodes), ("place", "speed", "goal"), dt=DT, choices=False, bounds=bounds)
+    found = discover(LogWorld(recording, "servo"))
+    shown = f"seed {SEED}: {found}\n{found.program.text}"
+    assert found.verdict == "explained" and "goal is exogenous" in found.why, shown
+    assert found.reward.exact and "goal" in found.reward.expression, shown
+    values = [abs(value) for value in found.program.constants.values() if isinstance(value, float)]
+    for truth in (stiff, drag, gain):
+        assert any(abs(value / truth - 1) < 1e-3 for value in values), shown
+    model = found.program.bind("numpy")
+    after = model.step(model.State(place=0.0, speed=0.0, goal=2.0), np.array([0.0]))
+    assert after.goal == 2.0, shown

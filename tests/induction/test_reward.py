@@ -186,7 +186,7 @@ def test_how_far_two_things_are_from_each_other_pays_and_ends(rng):
 
 
 def test_an_end_on_two_sides_is_told_by_plain_thresholds(rng):
-    low, high, at = -rng.uniform(1, 1.5), rng.uniform(1, 1.5), rng.uniform(0.3, 0.6)
+    low, high, at = -rng.uniform(1, 1.3), rng.uniform(1.4, 1.8), rng.uniform(0.6, 0.9)
     steps = made_steps(rng, ended=lambda x, t: (x < low) | (x > high), count=3000)
     ends = find_ends(READING, steps, distances=[f"np.abs((state.x - {at}))"])
     assert {rule.expression for rule in ends.thresholds} == {"state.x"}, f"seed {SEED}: {ends}"

@@ -217,6 +217,15 @@ def test_time_that_runs_late_is_a_gap_and_backwards_a_mistake(tmp_path: Path):
         opened(write_csv(tmp_path / "back.csv", ["t,x,u", "0,1,1", "1,1,1", "0.5,1,1", "2,1,1"]))
 
 
+def test_a_column_that_changes_whenever_time_begins_anew_counts_episodes(tmp_path: Path):
+    rows = [f"{part},{t},{t * t},{(4.5, 3.5)[part]},0.5" for part in (0, 1) for t in range(5)]
+    world = opened(write_csv(tmp_path / "parts.csv", ["part,t,x,goal,u", *rows]))
+    assert [len(one) for one in world.logged()] == [4, 4]
+    assert world.field_names == ("x", "goal")
+    with pytest.raises(BadTrace, match="say --episode COL"):
+        opened(write_csv(tmp_path / "goals.csv", ["t,x,goal,u", *(row.partition(",")[2] for row in rows)]))
+
+
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [

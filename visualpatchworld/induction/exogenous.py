@@ -30,6 +30,11 @@ ALIKE = 0.12  # correlation, or part of the variance, from which something predi
 SIGMAS = 6.0  # of chance: a likeness beyond is that of a cause
 Laws = tuple[tuple[str, tuple[str, ...]], ...]
 
+STAYS = 0.7  # of the steps: what stays in more of them is drawn anew now and then at most
+LEAST_JUMPS = 8
+DIFFERENT = 0.7  # of the jumps lead to values of their own
+LUCK = 3.5  # of chance: a likeness below may be luck
+_ENDS = (slice(None, -1), slice(1, None))  # of rows: where steps begin, and where they end
 ACTED = re.compile(r"\baction\[(\d+)\]")
 
 
@@ -67,6 +72,9 @@ class Outside:
         for c in self.columns if best.substeps == 1 else ():
             mean, keep = _return(trajectories, c)
             upper = named[c].upper()
+            if _stays(*(np.concatenate([t.observations[part, c] for t in trajectories]) for part in _ENDS)):
+                memory.append((named[c], mean, f"state.{named[c]}"))
+                continue
             numbers += [
                 Number(
                     f"{upper}_MEAN", mean, doc=f"{named[c]} is exogenous: nothing predicts it but its mean", free=False
@@ -179,7 +187,7 @@ def _random_columns(reading: Reading, trajectories: Sequence[Trajectory]) -> tup
         return tuple(sorted(told))
     rewards = [t.rewards for t in trajectories if t.rewards is not None]
     paid = np.concatenate(rewards) if len(rewards) == len(trajectories) else np.zeros(len(rows.before))
-    found = {c for c in alone if _is_random(rows, c)}
+    found = {c for c in alone if _is_random(rows, c) or _is_drawn_anew(rows, c)}
     found |= told | {c for c in noise if _matters(rows, paid, c)}
     live = {one.columns[0] for one in reading.coordinates} - found
     return tuple(sorted(found)) if live else ()
@@ -234,6 +242,23 @@ def _is_random(rows: Rows, column: int) -> bool:
         return False
     fit = smooth_fit(left, rows, 0.0)
     return 1 - float(np.var(fit.left)) / size**2 / fit.freedom <= ALIKE
+
+
+def _stays(before: Float[np.ndarray, " N"], after: Float[np.ndarray, " N"]) -> bool:
+    """Whether a column is the same after most steps."""
+    return float(np.mean(before == after)) > STAYS
+
+
+def _is_drawn_anew(rows: Rows, column: int) -> bool:
+    """Whether a column stays as it is but for jumps, to values of which nothing that was seen tells: a setpoint."""
+    before, after = rows.before[:, column], rows.after[:, column]
+    jumped = after != before
+    drawn = after[jumped]
+    if not _stays(before, after) or len(drawn) < LEAST_JUMPS or len(np.unique(drawn)) < DIFFERENT * len(drawn):
+        return False
+    causes = np.concatenate([rows.before, rows.actions, np.delete(rows.after, column, axis=1)], axis=1)[jumped]
+    every = np.ones(len(drawn), bool)
+    return bool((_likeness(drawn, causes, every) < LUCK / np.sqrt(len(drawn))).all())
 
 
 def _matters(rows: Rows, paid: Float[np.ndarray, " N"], column: int) -> bool:

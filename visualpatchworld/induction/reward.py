@@ -82,8 +82,11 @@ def find_reward(reading: Reading, actions: ActionSpace, steps: Transitions, cloc
     steps = _rows(steps, np.isfinite(steps.rewards))
     if not len(steps):
         return Reward("0.0", 0.0, "none")
-    found = _of_one_piece(reading, actions, steps, clock.part(ONE_PIECE))
-    for parted in (_apart_at_ends, _clipped):
+    edges = (float(steps.rewards.min()), float(steps.rewards.max()))
+    often = max(int((steps.rewards == edge).sum()) for edge in edges)
+    parting = [*([_apart_at_ends] if steps.ended.any() else []), *([_clipped] if often >= LEAST_STEPS else [])]
+    found = _of_one_piece(reading, actions, steps, clock.part(ONE_PIECE) if parting else clock)
+    for parted in parting:
         if not found.exact and not clock.over:
             found = min(found, parted(reading, actions, steps, clock), key=lambda reward: reward.left)
     return found

@@ -24,7 +24,7 @@ EXACT = 1e-6  # of the target's spread
 USEFUL = 0.7  # of what was left may be left with one more place
 BOUNDS = (0.15, 0.3, 0.5, 0.75)  # of the largest distance, that distances may count as at most
 BOUND_GAIN = 0.2  # of what is left without a bound may be left with one
-OUTSIDE = 0.5  # of a field's range: a place may lie so far beyond
+OUTSIDE = 1.0  # of a field's range: a place may lie so far beyond
 LEAST_ROWS_PER_COLUMN = 2
 ROUNDS = 4  # in which places are moved in turns
 
@@ -111,14 +111,28 @@ def find_distances(
         best = min(trials, key=lambda place: left([*found, place]) * gain[place.most == np.inf], default=None)
         if best is None or left([*found, best]) > USEFUL * now:
             break
-        found.append(best)
-        for _ in range(ROUNDS):  # each beside the others as they are now
-            for k, place in enumerate(found):
-                found[k] = _refined(place, [*found[:k], *found[k + 1 :]], left)
-            if len(found) == 1 or left(found) <= EXACT:
-                break
+        found = _in_turns([*found, best], left)
         now = left(found)
+    for k in range(len(found)) if now > EXACT and not clock.over else ():
+        place, beside = found[k], [*found[:k], *found[k + 1 :]]
+        far = float(place.distance(values).max())
+        bounded = [_refined(place._replace(most=part * far), beside, left) for part in BOUNDS if place.most == np.inf]
+        best = min(bounded, key=lambda trial: left([*beside, trial]), default=place)
+        if left([*beside, best]) < BOUND_GAIN * now and best.within(values):
+            found = _in_turns([*found[:k], best, *found[k + 1 :]], left)
+            now = left(found)
     return [place.text() for place in _shortest(found, values, left)]
+
+
+def _in_turns(places: Sequence[_Place], left: Left) -> list[_Place]:
+    """The places, each moved beside the others as they are now, until next to nothing is left."""
+    found = list(places)
+    for _ in range(ROUNDS):
+        for k, place in enumerate(found):
+            found[k] = _refined(place, [*found[:k], *found[k + 1 :]], left)
+        if len(found) == 1 or left(found) <= EXACT:
+            break
+    return found
 
 
 def _basis(columns: Float[np.ndarray, "N P"]) -> Float[np.ndarray, "N Q"]:

@@ -47,8 +47,9 @@ def responses(reading: Reading, rows: Rows, noise: Float[np.ndarray, " S"]) -> l
     found = []
     spreads = np.maximum(np.std(rows.before, axis=0), 1e-12)
     # Whatever a world multiplies with an action of single precision is of single precision, too.
-    single = bool(np.all(rows.actions.astype(np.float32) == rows.actions))
-    numerical = 2 * FLOAT32 if single and rows.actions.size else NUMERICAL
+    single = np.all(rows.actions.astype(np.float32) == rows.actions, axis=0)
+    whole = np.all(rows.actions == np.round(rows.actions), axis=0)
+    numerical = 2 * FLOAT32 if single.size and (single.all() or (single & ~whole).any()) else NUMERICAL
     for coordinate in reading.coordinates:
         field = coordinate.velocity or coordinate.name
         k = rows.names.index(field)

@@ -18,6 +18,8 @@ Verdict = Literal["explained", "valid-inside", "ambiguous", "unexplained"]
 GOOD = 1e-3  # of the spread of motion, over the horizon
 FAIR = 0.05
 CONSISTENT = 1.5  # times the error that noise alone makes
+TINY = 1e-5  # of the spread of motion: next to nothing
+SHORT_EXACT_SUM = 5  # constants per coordinate of a law that leaves next to nothing
 SHORT_SUM = 3  # constants per coordinate up to which a sum of terms is a law that no chain need explain
 MOST_NOISE = 0.5  # of the spread of motion: what noise makes more of explains nothing, whatever makes it
 LEAST_ROWS_PER_TERM = 5
@@ -45,8 +47,10 @@ def judge(evidence: Sequence[Rival]) -> tuple[Verdict, str]:
     consistent = 0 < best.error <= min(CONSISTENT * expected, MOST_NOISE)
     if data.noisy or consistent:
         said += f"; {'noise' if data.noisy else 'rounding'} of observations alone makes {expected:.1g}"
-    # A short sum that leaves noise alone is a law, however the regression that proposed it ended.
-    short = data.noisy and best.constants <= SHORT_SUM * len(best.reading.coordinates)
+    # A short sum that leaves noise alone, or next to nothing, is a law, however the regression that proposed it ended.
+    tiny = best.error < TINY and best.error_p90 < GOOD
+    most = SHORT_SUM if data.noisy else SHORT_EXACT_SUM
+    short = (data.noisy or tiny) and best.constants <= most * len(best.reading.coordinates)
     lawful = not best.draft.empirical or short
     if not data.noisy and not consistent and best.error > GOOD:
         left = process_noise(best)

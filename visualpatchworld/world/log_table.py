@@ -30,6 +30,10 @@ _EPISODE = (
     "traj",
     "run",
     "trial",
+    "batch",
+    "rollout",
+    "session",
+    "trip",
 )
 _TIME = ("time", "t", "timestamp", "seconds", "time_s", "time_sec", "t_s", "elapsed")
 _COUNTER = ("step", "step_idx", "frame_index", "index", "row", "unnamed_0")
@@ -142,6 +146,8 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         time = None  # a temperature
     if time is not None or counter is not None:
         table = _once(table)
+    if episode is None and time is not None:
+        episode = _begun_anew(table, time)
     ends = {key for key in table if key.lower() in (*_OTHER_ENDS, *_TERMINATED, *_REWARD)}
     free = [key for key in table if key not in {episode, time, counter} | ends and table[key].dtype.kind == "f"]
     if not free:
@@ -216,6 +222,18 @@ def _only(table: Mapping[str, Any], names: Sequence[str]) -> str | None:
         found = [key for key in table if plain[key] == name]
         if found:
             return found[0] if len(found) == 1 else None
+    return None
+
+
+def _begun_anew(table: Mapping[str, np.ndarray], time: str) -> str | None:
+    """The column that counts or names episodes, where there is one: it
+    changes in exactly the rows in which time begins anew, and only rises.
+    """
+    anew = np.diff(table[time]) < 0 if table[time].dtype.kind == "f" else np.zeros(0, bool)
+    for key, values in table.items() if anew.any() else ():
+        rises = values.dtype.kind != "f" or bool((np.diff(values) >= 0).all() and (values == np.round(values)).all())
+        if key != time and rises and np.array_equal(values[1:] != values[:-1], anew):
+            return key
     return None
 
 
