@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from visualpatchworld.induction.reading import Coordinate
-from visualpatchworld.induction.scope import FEW, Scope, labelled, plainly
-from visualpatchworld.induction.terms import Term
+from visualpatchworld.induction.terms import FEW, Scope, Term, labelled, plainly
 
 MANY = 45  # places of a scan
 INSIDE = np.linspace(0.02, 0.98, MANY)  # of a range

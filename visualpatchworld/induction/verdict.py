@@ -10,9 +10,9 @@ from jaxtyping import Float
 
 from visualpatchworld.induction.draft import Stretches, cut, normalised_errors
 from visualpatchworld.induction.events import smooth_fit
-from visualpatchworld.induction.limits import Unexplained
 from visualpatchworld.induction.march import predicted
 from visualpatchworld.induction.rivals import Rival
+from visualpatchworld.induction.walls import Unexplained
 
 Verdict = Literal["explained", "valid-inside", "ambiguous", "unexplained"]
 GOOD = 1e-3  # of the spread of motion, over the horizon
