@@ -56,7 +56,8 @@ def judge(evidence: Sequence[Rival]) -> tuple[Verdict, str]:
                 "; what is left of single steps nothing predicts, as noise in the world itself, and that "
                 f"alone makes {expected:.1g}"
             )
-            consistent = lawful = best.error <= min(CONSISTENT * expected, MOST_NOISE)
+            # A law that runs away would make any error of its noise.
+            consistent = lawful = expected <= MOST_NOISE and best.error <= min(CONSISTENT * expected, MOST_NOISE)
     if best.error > FAIR and not consistent:
         return "unexplained", f"{said}; {worst}."
     rival = next(
