@@ -14,8 +14,7 @@ from visualpatchworld.induction.ends import find_ends
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.regress import shortest_between
 from visualpatchworld.induction.reward import find_reward, holds
-from visualpatchworld.induction.transitions import Transitions
-from visualpatchworld.laws.shaping import bell, dome, wrap
+from visualpatchworld.induction.transitions import Transitions, bell, dome, wrap
 from visualpatchworld.world.world import ActionSpace
 
 READING = Reading(

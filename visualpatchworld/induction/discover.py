@@ -16,12 +16,12 @@ from visualpatchworld import __version__
 from visualpatchworld.errors import BadTrace
 from visualpatchworld.induction.chains import propose_chains
 from visualpatchworld.induction.clock import Clock
-from visualpatchworld.induction.draft import cut, normalised_errors
+from visualpatchworld.induction.draft import cut
 from visualpatchworld.induction.ends import Ends, Inside, find_ends
 from visualpatchworld.induction.exogenous import find_outside, nothing_outside
 from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
-from visualpatchworld.induction.floor import floored
+from visualpatchworld.induction.floor import FAR_OFF, HORIZONS, errors_aside, floored, held_to
 from visualpatchworld.induction.inputs import Between, input_between
 from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.march import predicted
@@ -30,8 +30,7 @@ from visualpatchworld.induction.reading import Integrator, Reading, table
 from visualpatchworld.induction.reward import Reward, find_reward
 from visualpatchworld.induction.reward_places import named_distances
 from visualpatchworld.induction.search import Found, search_dynamics
-from visualpatchworld.induction.transitions import transitions
-from visualpatchworld.laws.shaping import wrap
+from visualpatchworld.induction.transitions import transitions, wrap
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import collect
 from visualpatchworld.world.log import LogWorld
@@ -46,10 +45,7 @@ LONG_LOOK_SECONDS = 0.8  # of those that are left then, for long looks at a log
 RULES_SECONDS = 0.5  # of those that are left then, for reward and end
 LEAST_FOR_RULES = 5.0  # seconds: without a reward nobody can plan
 WRITING = 2.0  # seconds to judge and to write what was found
-HORIZONS = (1, 5, 25)
 LONG = 1000  # steps of a log that laws are compared over, where none is exact
-FAR_OFF = 1e3  # of a field's spread: nothing counts as worse than this
-FAILS = 0.15  # of the spread of motion: what is off by more on new episodes explains nothing
 RUN_AWAY = 1.0  # of a field's spread: whoever is further off would do better by standing still
 MOST_LAWS = 12  # that are listed by name
 BETTER = 0.9  # of the error of the law that single steps gave: less gain is not worth another law
@@ -173,12 +169,12 @@ def discover(
     if can_act:
         experiments = Experiments(world, search, written, budget=budget, seed=seed, clock=clock, progress=progress)
         known = experiments.run(known, visited)
-    errors = _errors(known.found, outside.given(known.aside))
-    found = floored(_held_to(known.found, errors), outside.given(known.data))
+    errors = errors_aside(known.found, outside.given(known.aside))
+    found = floored(held_to(known.found, errors), outside.given(known.data))
     if isinstance(world, LogWorld) and world.caution:
         found = replace(found, why=f"{found.why.rstrip('.')}; {world.caution}.")
     if found.draft is not known.found.draft:
-        errors = _errors(found, outside.given(known.aside))
+        errors = errors_aside(found, outside.given(known.aside))
     known = replace(known, found=found)
     program = write(world, known.whole, known.reward, known.ends, known.inside, errors)
     spent = time.perf_counter() - began
@@ -267,46 +263,6 @@ def _errors_at_length(found: Found, kept_aside: Sequence[Trajectory], longest: i
         errors[horizon] = float(
             np.sqrt(np.mean(np.minimum(np.where(np.isfinite(off), np.abs(off), FAR_OFF), FAR_OFF) ** 2))
         )
-    return errors
-
-
-def _off(found: Found, data: Sequence[Trajectory], horizon: int) -> np.ndarray:
-    """Normalised errors over stretches, what the state remembers of actions given and not counted."""
-    width, first = len(found.reading.state_names), found.memory.steps
-    pieces = [trajectory for trajectory in data if len(trajectory) - first >= horizon]
-    states = [found.states(trajectory)[first:] for trajectory in pieces]
-    stretches = cut(states, [trajectory.actions[first:] for trajectory in pieces], horizon) if pieces else None
-    if stretches is None or not len(stretches.starts):
-        return np.zeros(0)
-    given = predicted(found.draft.program, stretches)
-    return normalised_errors(given[..., :width], stretches.truths[..., :width], stretches.starts[:, :width])
-
-
-def _held_to(found: Found, errors: Mapping[int, Mapping[str, float]]) -> Found:
-    """The verdict as episodes that no search has seen bear it out: a law that fails there explains nothing."""
-    horizon = max(errors, default=0)
-    median = errors[horizon]["median"] if horizon else 0.0
-    own = found.evidence[0].error if found.draft is found.evidence[0].draft else 0.0
-    if found.verdict == "unexplained" or median <= max(FAILS, 3 * own):
-        return found
-    why = (
-        f"episodes that no search has seen are off by {median:.2g} of the spread of motion after "
-        f"{horizon} steps; {found.why}"
-    )
-    return replace(found, verdict="unexplained", why=why)
-
-
-def _errors(found: Found, kept_aside: Sequence[Trajectory]) -> dict[int, dict[str, float]]:
-    """Errors on the episodes that no search has seen."""
-    errors = {}
-    for horizon in HORIZONS if kept_aside else ():
-        off = _off(found, kept_aside, horizon)
-        if len(off):
-            errors[horizon] = {
-                "mean": float(off.mean()),
-                "median": float(np.median(off)),
-                "p90": float(np.quantile(off, 0.9)),
-            }
     return errors
 
 

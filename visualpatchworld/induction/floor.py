@@ -1,11 +1,11 @@
-"""The floor of an empirical program: a field whose law predicts no
-better than standing still or going on evenly gets that instead.
+"""What episodes that no search has seen say of a law; and the floor of an empirical program: a field
+whose law predicts no better than standing still or going on evenly gets that instead.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,6 +24,7 @@ BEYOND = 0.1  # of the range that a field was seen in, to either side: an empiri
 FAR_OFF = 1e3  # of a field's spread: nothing counts as worse than this
 SLACK = 1.01  # times the error of plain motion: less is chance
 STILL, EVEN, RANGE = "standing still", "even motion", "range"
+FAILS = 0.15  # of the spread of motion: what is off by more on new episodes explains nothing
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,46 @@ class Plain:
 
     def with_still(self, name: str) -> Plain:
         return replace(self, still=self.still | {name})
+
+
+def errors_aside(found: Found, kept_aside: Sequence[Trajectory]) -> dict[int, dict[str, float]]:
+    """Errors on the episodes that no search has seen."""
+    errors = {}
+    for horizon in HORIZONS if kept_aside else ():
+        off = _normalised(found, kept_aside, horizon)
+        if len(off):
+            errors[horizon] = {
+                "mean": float(off.mean()),
+                "median": float(np.median(off)),
+                "p90": float(np.quantile(off, 0.9)),
+            }
+    return errors
+
+
+def _normalised(found: Found, data: Sequence[Trajectory], horizon: int) -> np.ndarray:
+    """Normalised errors over stretches, what the state remembers of actions given and not counted."""
+    width, first = len(found.reading.state_names), found.memory.steps
+    pieces = [trajectory for trajectory in data if len(trajectory) - first >= horizon]
+    states = [found.states(trajectory)[first:] for trajectory in pieces]
+    stretches = cut(states, [trajectory.actions[first:] for trajectory in pieces], horizon) if pieces else None
+    if stretches is None or not len(stretches.starts):
+        return np.zeros(0)
+    given = predicted(found.draft.program, stretches)
+    return normalised_errors(given[..., :width], stretches.truths[..., :width], stretches.starts[:, :width])
+
+
+def held_to(found: Found, errors: Mapping[int, Mapping[str, float]]) -> Found:
+    """The verdict as episodes that no search has seen bear it out: a law that fails there explains nothing."""
+    horizon = max(errors, default=0)
+    median = errors[horizon]["median"] if horizon else 0.0
+    own = found.evidence[0].error if found.draft is found.evidence[0].draft else 0.0
+    if found.verdict == "unexplained" or median <= max(FAILS, 3 * own):
+        return found
+    why = (
+        f"episodes that no search has seen are off by {median:.2g} of the spread of motion after "
+        f"{horizon} steps; {found.why}"
+    )
+    return replace(found, verdict="unexplained", why=why)
 
 
 @np.errstate(all="ignore")  # laws that run away are what this is about

@@ -19,13 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float
 
+from visualpatchworld.induction.choice import Choice
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.draft import Draft
 from visualpatchworld.induction.inputs import Delay, drives
 from visualpatchworld.induction.library import library
 from visualpatchworld.induction.motion import Rates, assemble
 from visualpatchworld.induction.reading import Coordinate, Integrator, Reading
-from visualpatchworld.induction.stepwise import Choice
 from visualpatchworld.induction.sums import Response, angle_columns, rates_of, samples_for
 from visualpatchworld.induction.terms import Term, rows_of, samples_in_windows
 from visualpatchworld.program.rollout import rollout

@@ -26,8 +26,8 @@ from visualpatchworld.induction.transitions import (
     lengths,
     products,
     state_atoms,
+    wrap,
 )
-from visualpatchworld.laws.shaping import wrap
 from visualpatchworld.world.world import ActionSpace
 
 EXACT = 2e-6  # of the spread, what single precision leaves

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from scipy.optimize import least_squares
 
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
-from visualpatchworld.laws.shaping import bell, dome, tail
+from visualpatchworld.induction.transitions import bell, dome, tail
 
 EXACT = 1e-6  # of the target's spread: a residual that small is rounding of single precision
 MOST_FACTORS = 5

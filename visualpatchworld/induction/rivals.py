@@ -17,16 +17,12 @@ from visualpatchworld.induction.limits import find_limits, unexplained
 from visualpatchworld.induction.march import marches, polish, predicted
 from visualpatchworld.induction.motion import Limit, Number, Rates, assemble, summands
 from visualpatchworld.induction.reading import Integrator, Reading
-from visualpatchworld.induction.shooting import refine_noisy
+from visualpatchworld.induction.shooting import refine_noisy, shooting_windows
 from visualpatchworld.induction.stops import STICKING, sticking
 from visualpatchworld.induction.terms import Rows, joined
 
 FEW = 300  # steps that integrators are compared by
 SHORT = 5  # steps of the stretches that constants are refined on
-WINDOW = 20  # steps of a window of multiple shooting
-ENOUGH_SHOTS = 20  # windows without events that tell constants well
-SHORTEST_WINDOW = 6
-MOST_SHOTS = 60
 COST = 8.0  # of a constant, in units of log likelihood: several times the half logarithm of a thousand observations
 SHORT_DIGITS = 4
 NUMERICAL = 1e-8  # of the motion: what single precision leaves of one step
@@ -290,43 +286,8 @@ def _shot(draft: Draft, data: Experience, clock: Clock) -> Draft:
     """Constants refined with the starts of windows as unknowns;
     windows share no observation, so that standard errors hold.
     """
-    windows = _windows(data.states, data.actions, _usable(draft, data))
+    windows = shooting_windows(data.states, data.actions, _usable(draft, data))
     return refine_noisy(draft, windows, seen=data.seen, noise=data.noise, clock=clock).draft
-
-
-def _windows(states, actions, usable=None) -> Stretches:
-    """Stretches that share no observation, without events where
-    enough are left: where events are many, shorter ones.
-    """
-    length = max(2, min(WINDOW, max(len(a) for a in actions)))
-    places = [(i, t) for i, a in enumerate(actions) for t in range(0, len(a) - length + 1, length + 1)]
-    if usable is not None:
-        shorter = length
-        while (
-            len(clear := _clear_places(usable, shorter)) < min(ENOUGH_SHOTS, len(places)) and shorter > SHORTEST_WINDOW
-        ):
-            shorter //= 2
-        if len(clear) >= 3:
-            length, places = shorter, clear
-    places = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, min(MOST_SHOTS, len(places))).astype(int))]
-    return Stretches(
-        np.array([states[i][t] for i, t in places]),
-        np.array([actions[i][t : t + length] for i, t in places]),
-        np.array([states[i][t + 1 : t + length + 1] for i, t in places]),
-    )
-
-
-def _clear_places(usable: Sequence[np.ndarray], length: int) -> list[tuple[int, int]]:
-    """Where stretches of this length without events begin, each as early as it can after the one before or an event."""
-    places = []
-    for i, marks in enumerate(usable):
-        t = 0
-        while t + length <= len(marks):
-            bad = np.flatnonzero(~marks[t : t + length])
-            if not len(bad):
-                places.append((i, t))
-            t += length + 1 if not len(bad) else int(bad[-1]) + 1
-    return places
 
 
 def _usable(draft: Draft, data: Experience) -> list[np.ndarray]:
@@ -398,7 +359,7 @@ def _evidence(
     fixed = sum(not number.free for limit in limits for number in limit.numbers)
     misfit = 0.0
     if data.noisy and marches(draft.program, near.starts, near.actions):
-        windows = _windows([*data.states, *data.held_states], [*data.actions, *data.held_actions])
+        windows = shooting_windows([*data.states, *data.held_states], [*data.actions, *data.held_actions])
         misfit = refine_noisy(
             replace(draft, free=()), windows, seen=data.seen, noise=data.noise, fixed=True, clock=clock
         ).misfit

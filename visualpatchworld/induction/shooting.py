@@ -4,6 +4,7 @@ that windows start from, which are seen with noise or in part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,10 @@ from visualpatchworld.induction.march import march
 ROUNDS = 30
 NUDGE = 1e-6
 FAR = 4.0  # standard deviations from which a residual counts less
+WINDOW = 20  # steps of a window of multiple shooting
+ENOUGH_SHOTS = 20  # windows without events that tell constants well
+SHORTEST_WINDOW = 6
+MOST_SHOTS = 60
 
 
 @dataclass(frozen=True)
@@ -163,3 +168,38 @@ def _slope(run, place, k: int) -> np.ndarray:
     nudge = np.zeros(len(place))
     nudge[k] = NUDGE * max(abs(place[k]), 1e-3)
     return np.nan_to_num((run(place + nudge) - run(place - nudge)) / (2 * nudge[k]), posinf=0, neginf=0)
+
+
+def shooting_windows(states, actions, usable=None) -> Stretches:
+    """Stretches that share no observation, without events where
+    enough are left: where events are many, shorter ones.
+    """
+    length = max(2, min(WINDOW, max(len(a) for a in actions)))
+    places = [(i, t) for i, a in enumerate(actions) for t in range(0, len(a) - length + 1, length + 1)]
+    if usable is not None:
+        shorter = length
+        while (
+            len(clear := _clear_places(usable, shorter)) < min(ENOUGH_SHOTS, len(places)) and shorter > SHORTEST_WINDOW
+        ):
+            shorter //= 2
+        if len(clear) >= 3:
+            length, places = shorter, clear
+    places = [places[k] for k in np.unique(np.linspace(0, len(places) - 1, min(MOST_SHOTS, len(places))).astype(int))]
+    return Stretches(
+        np.array([states[i][t] for i, t in places]),
+        np.array([actions[i][t : t + length] for i, t in places]),
+        np.array([states[i][t + 1 : t + length + 1] for i, t in places]),
+    )
+
+
+def _clear_places(usable: Sequence[np.ndarray], length: int) -> list[tuple[int, int]]:
+    """Where stretches of this length without events begin, each as early as it can after the one before or an event."""
+    places = []
+    for i, marks in enumerate(usable):
+        t = 0
+        while t + length <= len(marks):
+            bad = np.flatnonzero(~marks[t : t + length])
+            if not len(bad):
+                places.append((i, t))
+            t += length + 1 if not len(bad) else int(bad[-1]) + 1
+    return places

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from visualpatchworld.induction.choice import EXACT, Choice
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.events import begins_anew, observation_noise, usual_rows
 from visualpatchworld.induction.inputs import Delay, drives, shaped_drives
@@ -17,7 +18,7 @@ from visualpatchworld.induction.library import Library, library
 from visualpatchworld.induction.motion import Number, Rates
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.regress import FLOAT32
-from visualpatchworld.induction.stepwise import EXACT, Choice, choose, fill
+from visualpatchworld.induction.stepwise import choose, fill
 from visualpatchworld.induction.switches import is_switch
 from visualpatchworld.induction.terms import INNER, Rows, Samples, Term, samples_along, samples_at_start
 from visualpatchworld.world.world import ActionSpace

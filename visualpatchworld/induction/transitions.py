@@ -15,7 +15,6 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.induction.reading import Reading
-from visualpatchworld.laws.shaping import wrap
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
@@ -149,3 +148,23 @@ def products(atoms: Sequence[str]) -> list[str]:
 def lengths(atoms: Sequence[str]) -> list[str]:
     """Distances: roots of two squares."""
     return [f"np.sqrt({a} ** 2 + {b} ** 2)" for i, a in enumerate(atoms) for b in atoms[:i]]
+
+
+def wrap(angle):
+    """The angle within half a turn of zero."""
+    return np.mod(angle + np.pi, 2 * np.pi) - np.pi
+
+
+def bell(distance, width):
+    """1 at no distance, falling off as a Gaussian."""
+    return np.exp(-0.5 * (distance / width) ** 2)
+
+
+def dome(distance, width):
+    """1 at no distance, falling off as a parabola, and 0 from `width` on."""
+    return np.maximum(1.0 - (distance / width) ** 2, 0.0)
+
+
+def tail(distance, width):
+    """1 at no distance, with a long tail."""
+    return 1.0 / (1.0 + (distance / width) ** 2)

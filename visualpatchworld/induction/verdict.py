@@ -10,9 +10,9 @@ from jaxtyping import Float
 
 from visualpatchworld.induction.draft import Stretches, cut, normalised_errors
 from visualpatchworld.induction.events import smooth_fit
-from visualpatchworld.induction.limits import Unexplained
 from visualpatchworld.induction.march import predicted
 from visualpatchworld.induction.rivals import Rival
+from visualpatchworld.induction.walls import Unexplained
 
 Verdict = Literal["explained", "valid-inside", "ambiguous", "unexplained"]
 GOOD = 1e-3  # of the spread of motion, over the horizon
@@ -60,7 +60,8 @@ def judge(evidence: Sequence[Rival]) -> tuple[Verdict, str]:
                 "; what is left of single steps nothing predicts, as noise in the world itself, and that "
                 f"alone makes {expected:.1g}"
             )
-            consistent = lawful = best.error <= min(CONSISTENT * expected, MOST_NOISE)
+            # A law that runs away would make any error of its noise.
+            consistent = lawful = expected <= MOST_NOISE and best.error <= min(CONSISTENT * expected, MOST_NOISE)
     if best.error > FAIR and not consistent:
         return "unexplained", f"{said}; {worst}."
     rival = next(
