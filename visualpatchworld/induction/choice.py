@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ MOST_OF = 0.8  # of the usual rows
 LIVELY = 0.2  # of the spread of all usual rows: less is there in rows that tell nothing
 ALIKE = 0.9999  # cosine of the angle between two columns that may stand for each other
 SAME = 1.0001  # times what is left: no more
+LOOSE = 1e-6  # of a response's spread: from this floor on many sums of several terms are as good as exact
+PLAIN = 1.05  # the cost of terms that stand in laws by themselves
+SLIGHTLY = 1.1  # times the squares that are left, for cheaper terms
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,26 @@ def pruned(choice: Choice, target, samples, floor, scale) -> Choice:
         if np.sqrt(np.mean(left**2)) <= EXACT * floor:
             terms = fewer
     return choice if len(terms) == len(choice.terms) else _with_terms(choice, terms, target, samples, floor, scale)
+
+
+def cheaper(choice: Choice, terms: Sequence[Term], target, samples, floor, scale) -> Choice:
+    """The choice with two cheaper terms in place of two dear ones where that leaves no more: up to noise many pairs of
+    functions of one field are alike, and which of them a forward search meets first is chance.
+    """
+    plain = [term for term in terms if term.cost <= PLAIN and not term.grid and term not in choice.terms]
+    columns = {id(term): samples.column(term)[choice.kept] for term in (*plain, *choice.terms)}
+    goal, best = target[choice.kept], choice
+    enough = SLIGHTLY * choice.left**2 * len(goal)
+    for gone in itertools.combinations(choice.terms, 2):
+        stay = [term for term in choice.terms if term not in gone]
+        for come in itertools.combinations(plain, 2):
+            trial = [*stay, *come]
+            if sum(term.cost for term in trial) >= best.cost:
+                continue
+            full = np.stack([columns[id(term)] for term in trial], axis=-1)
+            if np.sum((goal - full @ solve(full, goal)) ** 2) <= enough:
+                best = _with_terms(choice, trial, target, samples, floor, scale)
+    return best
 
 
 def plainer(choice: Choice, terms: Sequence[Term], target, samples, floor, scale) -> Choice:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.optimize import minimize_scalar
 
-from visualpatchworld.induction.choice import EXACT, LIVELY, MOST_OF, PENALTY, Choice, plainer, pruned
+from visualpatchworld.induction.choice import EXACT, LIVELY, LOOSE, MOST_OF, PENALTY, Choice, cheaper, plainer, pruned
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.regress import solve, within
 from visualpatchworld.induction.terms import Samples, Term
@@ -74,6 +74,8 @@ def choose(
         choices.append(_finished(item, goal, target, samples, picked, kept, floor, scale))
     if choices[-1].exact:
         choices[-1] = pruned(choices[-1], target, samples, floor, scale)
+        if floor > LOOSE * scale:
+            choices[-1] = cheaper(choices[-1], terms, target, samples, floor, scale)
     choices = [plainer(choice, terms, target, samples, floor, scale) for choice in choices]
     return sorted(choices, key=lambda choice: (not choice.exact, choice.score))
 

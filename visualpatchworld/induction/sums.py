@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.induction.choice import EXACT, Choice
+from visualpatchworld.induction.choice import EXACT, LOOSE, Choice
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.events import begins_anew, observation_noise, usual_rows
 from visualpatchworld.induction.inputs import Delay, drives, shaped_drives
@@ -26,7 +26,6 @@ from visualpatchworld.world.world import ActionSpace
 NUMERICAL = 1e-9  # of a response's spread: what arithmetic leaves
 SHORT_DIGITS = 3
 NOISE_SLACK = 1.01
-LOOSE = 1e-6  # of a response's spread: from this floor on many sums of several terms are as good as exact
 PLAIN_TERMS = 3
 MOST_SINGLE = 10  # other fields up to which each is tried as the one that was updated first
 MOST_MIXED = 5  # other fields up to which every two of them are tried as the ones that were updated first
