@@ -465,6 +465,22 @@ def hours(rng):
     return Animal("hours", trajectories, PUSH, {"loss": loss, "gain": gain, "day": day})
 
 
+def charger(rng):
+    """A battery that warms by the square of what flows, seen with noise."""
+    flow, heat, loss = rng.uniform(1, 2) * 1e-4, rng.uniform(0.8, 1.6) * 1e-3, rng.uniform(0.03, 0.06)
+    space = ActionSpace("continuous", (-20.0,), (20.0,))
+
+    def step(s, a):
+        return s + np.array([-flow * a[0], heat * a[0] ** 2 - loss * (s[1] - 21)])
+
+    def see(s):
+        return s + rng.normal(size=2) * [1e-4, 0.02]
+
+    trajectories = run(rng, step, lambda: rng.uniform([0.3, 15], [0.9, 30]), space, observe=see, steps=250, hold=10)
+    constants = {"flow": flow, "heat": heat, "loss": loss}
+    return Animal("charger", trajectories, space, constants, tolerance=0.05)
+
+
 def crane(rng):
     """A load that swings below a trolley, on a rope that is hoisted meanwhile."""
     dt, pull, push, drag, hoist = 0.05, rng.uniform(6, 10), rng.uniform(2, 4), rng.uniform(0.3, 0.8), 0.3
@@ -716,6 +732,6 @@ ZOO = (
     first_order, unicycle, boat, bicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, sticking, bent_drag,
     springs_between, regional, clip, stop, bounce, soft_stop, burning_mass, throttle, paddle, reactor, crane, action_table, even_table,
     pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
-    battery_drone, hunter, orbit, wheels, hours,
+    battery_drone, hunter, orbit, wheels, hours, charger,
     tanks, rounded_tank, thermostat, grid, clock, late_servo,
 )  # fmt: skip

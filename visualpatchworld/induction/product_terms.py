@@ -17,6 +17,7 @@ def product_terms(scope: Scope) -> Iterator[Term]:
     """Products of two, and the few of three that machines are known for."""
     yield from _with_waves(scope)
     yield from _between_angles(scope)
+    yield from (s for s in scope.shaped if not s.grid)
     yield from _actions_and_fields(scope)
     for name in scope.straight:
         yield from _ratios_and_roots(scope, name)

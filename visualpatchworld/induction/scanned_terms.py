@@ -16,7 +16,7 @@ INSIDE = np.linspace(0.02, 0.98, MANY)  # of a range
 
 def scanned_terms(scope: Scope) -> Iterator[Term]:
     """What has one constant that no regression finds."""
-    yield from scope.shaped
+    yield from (s for s in scope.shaped if s.grid)
     yield from _frictions(scope)
     yield from _bounded_actions(scope)
     for c in scope.reading.coordinates if not scope.wide else [scope.own]:

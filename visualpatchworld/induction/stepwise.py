@@ -4,6 +4,7 @@ forward with a beam, swaps, and scans of constants inside terms.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ LIVELY = 0.2  # of the spread of all usual rows: less is there in rows that tell
 ALIKE = 0.9999  # cosine of the angle between two columns that may stand for each other
 SAME = 1.0001  # times what is left: no more
 MOST_PLAIN = 150  # terms that a choice may begin with all at once
+LOOSE = 1e-6  # of a response's spread: from this floor on many sums of several terms are as good as exact
+PLAIN = 1.05  # the cost of terms that stand in laws by themselves
+SLIGHTLY = 1.1  # times the squares that are left, for cheaper terms
 HURRIED_COLUMNS = 60  # that are looked at even when time is up
 
 
@@ -102,6 +106,8 @@ def choose(
         choices.append(_finished(item, goal, target, samples, picked, kept, floor, scale))
     if choices[-1].exact:
         choices[-1] = _pruned(choices[-1], target, samples, floor, scale)
+        if floor > LOOSE * scale:
+            choices[-1] = _cheaper(choices[-1], terms, target, samples, floor, scale)
     choices = [_plainer(choice, terms, target, samples, floor, scale) for choice in choices]
     return sorted(choices, key=lambda choice: (not choice.exact, choice.score))
 
@@ -407,6 +413,26 @@ def _pruned(choice: Choice, target, samples, floor, scale) -> Choice:
         if np.sqrt(np.mean(left**2)) <= EXACT * floor:
             terms = fewer
     return choice if len(terms) == len(choice.terms) else _with_terms(choice, terms, target, samples, floor, scale)
+
+
+def _cheaper(choice: Choice, terms: Sequence[Term], target, samples, floor, scale) -> Choice:
+    """The choice with two cheaper terms in place of two dear ones where that leaves no more: up to noise many pairs of
+    functions of one field are alike, and which of them a forward search meets first is chance.
+    """
+    plain = [term for term in terms if term.cost <= PLAIN and not term.grid and term not in choice.terms]
+    columns = {id(term): samples.column(term)[choice.kept] for term in (*plain, *choice.terms)}
+    goal, best = target[choice.kept], choice
+    enough = SLIGHTLY * choice.left**2 * len(goal)
+    for gone in itertools.combinations(choice.terms, 2):
+        stay = [term for term in choice.terms if term not in gone]
+        for come in itertools.combinations(plain, 2):
+            trial = [*stay, *come]
+            if sum(term.cost for term in trial) >= best.cost:
+                continue
+            item = _item(tuple(trial), tuple(columns[id(term)] for term in trial), goal)
+            if item.squares <= enough:
+                best = _with_terms(choice, trial, target, samples, floor, scale)
+    return best
 
 
 def _plainer(choice: Choice, terms: Sequence[Term], target, samples, floor, scale) -> Choice:

@@ -17,7 +17,7 @@ from visualpatchworld.induction.library import Library, library
 from visualpatchworld.induction.motion import Number, Rates
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.regress import FLOAT32
-from visualpatchworld.induction.stepwise import EXACT, Choice, choose, fill
+from visualpatchworld.induction.stepwise import EXACT, LOOSE, Choice, choose, fill
 from visualpatchworld.induction.switches import is_switch
 from visualpatchworld.induction.terms import INNER, Rows, Samples, Term, samples_along, samples_at_start
 from visualpatchworld.world.world import ActionSpace
@@ -25,7 +25,6 @@ from visualpatchworld.world.world import ActionSpace
 NUMERICAL = 1e-9  # of a response's spread: what arithmetic leaves
 SHORT_DIGITS = 3
 NOISE_SLACK = 1.01
-LOOSE = 1e-6  # of a response's spread: from this floor on many sums of several terms are as good as exact
 PLAIN_TERMS = 3
 MOST_SINGLE = 10  # other fields up to which each is tried as the one that was updated first
 MOST_MIXED = 5  # other fields up to which every two of them are tried as the ones that were updated first
