@@ -12,9 +12,9 @@ import visualpatchworld.laws
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import UnknownName
 from visualpatchworld.laws.constant import Constant, positive
-from visualpatchworld.laws.form import Body, Form, Scene, Use
+from visualpatchworld.laws.form import Body, Form, Scene, Use, functions_of
 from visualpatchworld.laws.rules import NoForms, propose
-from visualpatchworld.program.source import emit, functions_of
+from visualpatchworld.program.source import emit
 from visualpatchworld.scene.schema import SceneObject
 from visualpatchworld.scene.state import StateField, StateSpace
 

@@ -1,11 +1,13 @@
-"""From a scene to what it may do: the scene as rules see it, laws at work in it, forms made of them, and probes."""
+"""From a scene to what it may do: the scene as rules see it, laws at work in it and their source, forms, and probes."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -247,3 +249,60 @@ class Family:
         if name not in found:
             raise UnknownName("sketch", name, found)
         return found[name]
+
+
+def functions_of(form: Form) -> dict[str, Law]:
+    """The form's laws and all that they call, in the order of need; two functions of one name are refused."""
+    found: dict[str, Law] = {}
+
+    def visit(law: Law) -> None:
+        known = found.get(law.__name__)
+        if known is not None:
+            if known is not law:
+                raise ValueError(
+                    f"two functions of {form.name} are called {law.__name__}: of {known.__module__} and "
+                    f"of {law.__module__}"
+                )
+            return
+        for used in _names(law):
+            value = law.__globals__.get(used)
+            if inspect.isfunction(value) and value is not law:
+                visit(value)
+        found[law.__name__] = law
+
+    for use in form.uses:
+        visit(use.law)
+    return found
+
+
+def whole_numbers_of(laws: Iterable[Law]) -> dict[str, int]:
+    """What laws name of their own module that is a whole number: how often to repeat something, say."""
+    return {
+        name: law.__globals__[name] for law in laws for name in _names(law) if type(law.__globals__.get(name)) is int
+    }
+
+
+def _names(law: Law) -> list[str]:
+    """What the body of a law names and does not itself give a value."""
+    parts = [part for line in _parsed(law).body for part in ast.walk(line) if isinstance(part, ast.Name)]
+    own = {part.id for part in parts if isinstance(part.ctx, ast.Store)} | set(inspect.signature(law).parameters)
+    return list(dict.fromkeys(part.id for part in parts if part.id not in own))
+
+
+def _parsed(law: Law) -> ast.FunctionDef:
+    node = ast.parse(textwrap.dedent(inspect.getsource(law))).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    return node
+
+
+def source_of_law(law: Law) -> str:
+    """The law as it stands in its module, less the declarations of its constants, which are arguments here."""
+    text = textwrap.dedent(inspect.getsource(law)).rstrip().splitlines()
+    body = text[_parsed(law).body[0].lineno - 1 :]
+    parameters = ", ".join(_parameter(one) for one in inspect.signature(law).parameters.values())
+    return "\n".join([f"def {law.__name__}({parameters}):", *body])
+
+
+def _parameter(one: inspect.Parameter) -> str:
+    declared = one.default is inspect.Parameter.empty or isinstance(one.default, Constant)
+    return one.name if declared else f"{one.name}={one.default!r}"

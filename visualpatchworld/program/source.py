@@ -5,10 +5,8 @@ and its constants as numbers that can be turned within bounds, by edits that kee
 from __future__ import annotations
 
 import ast
-import inspect
 import math
 import re
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -18,7 +16,7 @@ import numpy as np
 
 from visualpatchworld.errors import UnknownName
 from visualpatchworld.laws.constant import Constant
-from visualpatchworld.laws.form import Body, Form, Law, Line, Shape, Use
+from visualpatchworld.laws.form import Body, Form, Line, Shape, Use, functions_of, source_of_law, whole_numbers_of
 from visualpatchworld.program.program import BadProgram, Program
 
 LINE_LENGTH = 120
@@ -47,67 +45,10 @@ def emit(form: Form, values: Mapping[str, float], errors: Mapping[str, float | N
         _constant_line(name, constant, values.get(name), errors.get(name)) for name, constant in form.constants.items()
     ]
     lines += [_shape_line(shape) for shape in form.shapes.values()]
-    lines += [f"{name} = {number}" for name, number in _whole_numbers(functions_of(form).values()).items()]
-    blocks = [_state(form), "\n\n".join(_source(law) for law in functions_of(form).values()), _step(form)]
+    lines += [f"{name} = {number}" for name, number in whole_numbers_of(functions_of(form).values()).items()]
+    blocks = [_state(form), "\n\n".join(source_of_law(law) for law in functions_of(form).values()), _step(form)]
     docstring = f'"""{header or form.title}"""'
     return Program("\n".join([docstring, "", *lines]) + "\n\n\n" + "\n\n\n".join(blocks) + "\n")
-
-
-def functions_of(form: Form) -> dict[str, Law]:
-    """The form's laws and all that they call, in the order of need; two functions of one name are refused."""
-    found: dict[str, Law] = {}
-
-    def visit(law: Law) -> None:
-        known = found.get(law.__name__)
-        if known is not None:
-            if known is not law:
-                raise ValueError(
-                    f"two functions of {form.name} are called {law.__name__}: of {known.__module__} and "
-                    f"of {law.__module__}"
-                )
-            return
-        for used in _names(law):
-            value = law.__globals__.get(used)
-            if inspect.isfunction(value) and value is not law:
-                visit(value)
-        found[law.__name__] = law
-
-    for use in form.uses:
-        visit(use.law)
-    return found
-
-
-def _whole_numbers(laws: Iterable[Law]) -> dict[str, int]:
-    """What laws name of their own module that is a whole number: how often to repeat something, say."""
-    return {
-        name: law.__globals__[name] for law in laws for name in _names(law) if type(law.__globals__.get(name)) is int
-    }
-
-
-def _names(law: Law) -> list[str]:
-    """What the body of a law names and does not itself give a value."""
-    parts = [part for line in _parsed(law).body for part in ast.walk(line) if isinstance(part, ast.Name)]
-    own = {part.id for part in parts if isinstance(part.ctx, ast.Store)} | set(inspect.signature(law).parameters)
-    return list(dict.fromkeys(part.id for part in parts if part.id not in own))
-
-
-def _parsed(law: Law) -> ast.FunctionDef:
-    node = ast.parse(textwrap.dedent(inspect.getsource(law))).body[0]
-    assert isinstance(node, ast.FunctionDef)
-    return node
-
-
-def _source(law: Law) -> str:
-    """The law as it stands in its module, less the declarations of its constants, which are arguments here."""
-    text = textwrap.dedent(inspect.getsource(law)).rstrip().splitlines()
-    body = text[_parsed(law).body[0].lineno - 1 :]
-    parameters = ", ".join(_parameter(one) for one in inspect.signature(law).parameters.values())
-    return "\n".join([f"def {law.__name__}({parameters}):", *body])
-
-
-def _parameter(one: inspect.Parameter) -> str:
-    declared = one.default is inspect.Parameter.empty or isinstance(one.default, Constant)
-    return one.name if declared else f"{one.name}={one.default!r}"
 
 
 def _state(form: Form) -> str:
