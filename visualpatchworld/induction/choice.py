@@ -46,8 +46,8 @@ class Choice:
         return frozenset(name for term in self.terms for name in re.findall(r"\bnew\.(\w+)", term.code))
 
 
-def pruned(choice: Choice, target, samples, floor, scale) -> Choice:
-    """The choice without the terms that it does not need to be exact."""
+def pruned(choice: Choice, target, samples, floor, scale, enough: float) -> Choice:
+    """The choice without the terms that it does not need to leave no more than enough."""
     terms = list(choice.terms)
     for term in sorted(choice.terms, key=lambda t: -t.cost):
         fewer = [t for t in terms if t is not term]
@@ -55,7 +55,7 @@ def pruned(choice: Choice, target, samples, floor, scale) -> Choice:
             break
         full = np.stack([samples.column(t) for t in fewer], axis=-1)[choice.kept]
         left = target[choice.kept] - full @ solve(full, target[choice.kept])
-        if np.sqrt(np.mean(left**2)) <= EXACT * floor:
+        if np.sqrt(np.mean(left**2)) <= enough:
             terms = fewer
     return choice if len(terms) == len(choice.terms) else _with_terms(choice, terms, target, samples, floor, scale)
 

@@ -12,7 +12,18 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.optimize import minimize_scalar
 
-from visualpatchworld.induction.choice import EXACT, LIVELY, LOOSE, MOST_OF, PENALTY, Choice, cheaper, plainer, pruned
+from visualpatchworld.induction.choice import (
+    EXACT,
+    LIVELY,
+    LOOSE,
+    MOST_OF,
+    PENALTY,
+    SLIGHTLY,
+    Choice,
+    cheaper,
+    plainer,
+    pruned,
+)
 from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.regress import solve, within
 from visualpatchworld.induction.terms import Samples, Term
@@ -24,6 +35,8 @@ BEAM = 6
 MOST_SCANNED = 4
 MOST_ROWS = 2500
 MOST_PLAIN = 150  # terms that a choice may begin with all at once
+ROUNDED = 1.3  # times the floor: more than rounding leaves
+MUCH = 0.7  # of the squares may be left with one more term that is not only rounding
 HURRIED_COLUMNS = 60  # that are looked at even when time is up
 
 
@@ -43,9 +56,10 @@ def choose(
     *,
     scale: float,
     most_terms: int = MOST_TERMS,
+    rounded: bool = False,
     clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
-    """The best choices by number of terms, the best of all first."""
+    """The best choices by number of terms, the best of all first; the floor is that of `rounded` numbers, or noise."""
     picked = _picked(kept)
     few = samples.only(picked)
     expanded, matrix = _matrix(few, terms, clock)
@@ -54,6 +68,7 @@ def choose(
     goal = target[picked]
     count = len(goal)
     enough = count * (EXACT * floor) ** 2
+    known = rounded and floor > LOOSE * scale
     beam = [_Item((), (), float(goal @ goal))]
     best_by_size = [beam[0]]
     for _ in range(most_terms):
@@ -67,13 +82,21 @@ def choose(
         best_by_size.append(
             min(exact, key=lambda item: (sum(t.cost for t in item.terms), item.squares)) if exact else beam[0]
         )
-        if beam[0].squares <= enough or beam[0].squares > 0.98 * best_by_size[-2].squares:
+        if beam[0].squares > 0.98 * best_by_size[-2].squares:
             break
+        if beam[0].squares <= enough:
+            # Digits that are few leave an error that is known well: while more is left, and a term takes much of it,
+            # something is missing.
+            if not known or beam[0].squares <= count * (ROUNDED * floor) ** 2:
+                break
+            if best_by_size[-2].squares <= enough and beam[0].squares > MUCH * best_by_size[-2].squares:
+                break
     choices = []
     for item in best_by_size:
         choices.append(_finished(item, goal, target, samples, picked, kept, floor, scale))
     if choices[-1].exact:
-        choices[-1] = pruned(choices[-1], target, samples, floor, scale)
+        enough = max(ROUNDED * floor, SLIGHTLY * choices[-1].left) if known else EXACT * floor
+        choices[-1] = pruned(choices[-1], target, samples, floor, scale, enough)
         if floor > LOOSE * scale:
             choices[-1] = cheaper(choices[-1], terms, target, samples, floor, scale)
     choices = [plainer(choice, terms, target, samples, floor, scale) for choice in choices]
