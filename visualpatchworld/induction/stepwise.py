@@ -32,6 +32,8 @@ ALIKE = 0.9999  # cosine of the angle between two columns that may stand for eac
 SAME = 1.0001  # times what is left: no more
 MOST_PLAIN = 150  # terms that a choice may begin with all at once
 LOOSE = 1e-6  # of a response's spread: from this floor on many sums of several terms are as good as exact
+ROUNDED = 1.3  # times the floor: more than rounding leaves
+MUCH = 0.7  # of the squares may be left with one more term that is not only rounding
 PLAIN = 1.05  # the cost of terms that stand in laws by themselves
 SLIGHTLY = 1.1  # times the squares that are left, for cheaper terms
 HURRIED_COLUMNS = 60  # that are looked at even when time is up
@@ -75,9 +77,10 @@ def choose(
     *,
     scale: float,
     most_terms: int = MOST_TERMS,
+    rounded: bool = False,
     clock: Clock = NO_LIMIT,
 ) -> list[Choice]:
-    """The best choices by number of terms, the best of all first."""
+    """The best choices by number of terms, the best of all first; the floor is that of `rounded` numbers, or noise."""
     picked = _picked(kept)
     few = samples.only(picked)
     expanded, matrix = _matrix(few, terms, clock)
@@ -86,6 +89,7 @@ def choose(
     goal = target[picked]
     count = len(goal)
     enough = count * (EXACT * floor) ** 2
+    known = rounded and floor > LOOSE * scale
     beam = [_Item((), (), float(goal @ goal))]
     best_by_size = [beam[0]]
     for _ in range(most_terms):
@@ -99,13 +103,21 @@ def choose(
         best_by_size.append(
             min(exact, key=lambda item: (sum(t.cost for t in item.terms), item.squares)) if exact else beam[0]
         )
-        if beam[0].squares <= enough or beam[0].squares > 0.98 * best_by_size[-2].squares:
+        if beam[0].squares > 0.98 * best_by_size[-2].squares:
             break
+        if beam[0].squares <= enough:
+            # Digits that are few leave an error that is known well: while more is left, and a term takes much of it,
+            # something is missing.
+            if not known or beam[0].squares <= count * (ROUNDED * floor) ** 2:
+                break
+            if best_by_size[-2].squares <= enough and beam[0].squares > MUCH * best_by_size[-2].squares:
+                break
     choices = []
     for item in best_by_size:
         choices.append(_finished(item, goal, target, samples, picked, kept, floor, scale))
     if choices[-1].exact:
-        choices[-1] = _pruned(choices[-1], target, samples, floor, scale)
+        enough = max(ROUNDED * floor, SLIGHTLY * choices[-1].left) if known else EXACT * floor
+        choices[-1] = _pruned(choices[-1], target, samples, floor, scale, enough)
         if floor > LOOSE * scale:
             choices[-1] = _cheaper(choices[-1], terms, target, samples, floor, scale)
     choices = [_plainer(choice, terms, target, samples, floor, scale) for choice in choices]
@@ -401,8 +413,8 @@ def _finished(item: _Item, goal, target, samples, picked, usual, floor, scale) -
     )
 
 
-def _pruned(choice: Choice, target, samples, floor, scale) -> Choice:
-    """The choice without the terms that it does not need to be exact."""
+def _pruned(choice: Choice, target, samples, floor, scale, enough: float) -> Choice:
+    """The choice without the terms that it does not need to leave no more than enough."""
     terms = list(choice.terms)
     for term in sorted(choice.terms, key=lambda t: -t.cost):
         fewer = [t for t in terms if t is not term]
@@ -410,7 +422,7 @@ def _pruned(choice: Choice, target, samples, floor, scale) -> Choice:
             break
         full = np.stack([samples.column(t) for t in fewer], axis=-1)[choice.kept]
         left = target[choice.kept] - full @ solve(full, target[choice.kept])
-        if np.sqrt(np.mean(left**2)) <= EXACT * floor:
+        if np.sqrt(np.mean(left**2)) <= enough:
             terms = fewer
     return choice if len(terms) == len(choice.terms) else _with_terms(choice, terms, target, samples, floor, scale)
 

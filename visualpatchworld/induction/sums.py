@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -114,12 +114,11 @@ def sums_of(
         usual = usual & ~begins_anew(rows.before[:, k], rows.after[:, k])
     found: list[Choice] = []
     windowed = samples.windows is not None
+    settings: dict[str, Any] = {"scale": response.scale, "rounded": not response.noisy and not windowed, "clock": clock}
     for level in range(first, deepest + 1):
         if found and clock.over:
             break
-        fresh = choose(
-            response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale, clock=clock
-        )
+        fresh = choose(response.target, samples, terms.upto(level), usual, response.floor, **settings)
         for _ in range(2):
             # Rows that the best choice explains may be others than those of the flexible fit.
             moved = (
@@ -131,9 +130,7 @@ def sums_of(
             if windowed or not moved or clock.over:
                 break
             usual = fresh[0].kept
-            fresh = choose(
-                response.target, samples, terms.upto(level), usual, response.floor, scale=response.scale, clock=clock
-            )
+            fresh = choose(response.target, samples, terms.upto(level), usual, response.floor, **settings)
         if level == 2 and (windowed or not (fresh and fresh[0].exact)):
             for plain in (terms.upto(0),) if windowed else (terms.upto(0), terms.upto(1)):
                 filled = fill(
