@@ -335,6 +335,26 @@ def burning_mass(rng):
     return Animal("burning_mass", trajectories, space, {"thrust": thrust, "weight": weight, "burn": burn})
 
 
+def spent_rocket(rng):
+    """Thrust over a mass that burns away until there is no fuel left."""
+    dt, burn, thrust, weight, dry = (
+        0.05,
+        rng.uniform(0.2, 0.3),
+        rng.uniform(8, 14),
+        rng.uniform(2, 5),
+        rng.uniform(1, 1.5),
+    )
+    space = ActionSpace("continuous", (0.0,), (1.0,))
+
+    def step(s, a):
+        v = s[1] + dt * (thrust * a[0] * (s[2] > dry) / s[2] - weight)
+        return np.array([s[0] + dt * v, v, max(s[2] - dt * burn * a[0], dry)])
+
+    start = lambda: np.array([rng.normal(), rng.normal(), dry + rng.uniform(0.3, 0.7)])  # noqa: E731
+    constants = {"thrust": thrust, "weight": weight, "burn": burn, "dry": dry}
+    return Animal("spent_rocket", run(rng, step, start, space), space, constants, laws=("regional",))
+
+
 def throttle(rng):
     """A thrust that is clipped at zero and at full, over a mass that burns away, against drag."""
     dt, burn, thrust, weight, drag = (
@@ -732,6 +752,6 @@ ZOO = (
     first_order, unicycle, boat, bicycle, body_thrust, delay, dead_zone, saturation, viscous, quadratic, dry, sticking, bent_drag,
     springs_between, regional, clip, stop, bounce, soft_stop, burning_mass, throttle, paddle, reactor, crane, action_table, even_table,
     pendulum, wrapped_pendulum, extra_columns, hidden_velocity, rk4_repeat, substeps, geared, hill, discs,
-    battery_drone, hunter, orbit, wheels, hours, charger,
+    spent_rocket, battery_drone, hunter, orbit, wheels, hours, charger,
     tanks, rounded_tank, thermostat, grid, clock, late_servo,
 )  # fmt: skip

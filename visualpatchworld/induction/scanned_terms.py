@@ -91,6 +91,8 @@ def _regions(scope: Scope, c: Coordinate) -> Iterator[Term]:
     what = [("1.0", "PUSH"), *((i.code, i.label) for i in scope.inputs if i.cost <= 1.0)]
     if c.name in scope.emptied and c is not scope.own:  # whatever drives may need something that runs out
         what += [(s.code, s.label) for s in scope.shaped if not s.grid and s.label.endswith("_UP")]
+        if scope.one_sided(c.name):
+            what += [(f"{i.code} / state.{c.name}", labelled(i.label, "per", c.name)) for i in scope.singles]
     if scope.own.velocity:
         what += [(scope.speed, "DRAG")]
     whose, edges = "" if c is scope.own else c.name, _edges(scope, c)

@@ -53,6 +53,7 @@ POOLS = (8, 24, 48)
 ALONG = 2e-4  # of a response's spread: what looking along a step is itself off by
 DONE = 1e-6  # an error below which no rival needs to be tried
 MANY_OPEN = 0.02  # more steps than this that stay unexplained are a region rather than events
+FEWER_OPEN = 0.1  # of the steps that stay unexplained without a region may stay so with it
 # Of the rows are explained where those set aside are events; more of them may be actions that act late.
 FEW_ASIDE = 0.97
 MOST_STEPS = 12_000  # that sums and chains are searched in; long looks see all
@@ -332,7 +333,12 @@ def _sums(search: _Search, reading: Reading, deepest: int, *, only_exact: bool =
         search.say("sums of terms that hold in a region")
         wanted, choices = _choices(reading, data, space, along, SCANS, clock.part(LOOK), every=True)
         rates = rates_of(reading, wanted, [options[0] for options in choices], data.memory)
-        evidence += rivals_of(reading, data, rates, "sums", clock, exact=all(options[0].exact for options in choices))
+        sure = all(options[0].exact for options in choices)
+        regional = ranked(rivals_of(reading, data, rates, "sums", clock, exact=sure))
+        # Held-out stretches may hardly ever come there: a law that leaves fewer steps open is better all the same.
+        missed = [open_rows(best[0]).rows.sum() for best in (regional, ranked(evidence)) if best]
+        better = len(missed) == 2 and missed[0] < FEWER_OPEN * missed[1] and regional[0].error < GOOD / 100
+        evidence = regional if better else [*evidence, *regional]
     for pool in POOLS[1:] if data.noisy else ():
         if clock.over or not evidence or ranked(evidence)[0].error <= CONSISTENT * expected_error(ranked(evidence)[0]):
             break
@@ -404,7 +410,9 @@ def _choices(
         share = clock.part(1 / (len(wanted) - k))
         options = (later[k] if orderly else []) or plain[k]
         if options:
-            if not options[0].exact and deepest > PRODUCTS:
+            asked = kept[k]
+            settled = options[0].exact and (asked is None or float(options[0].kept[asked].mean()) > FEW_ASIDE)
+            if not settled and deepest > PRODUCTS:
                 options = sorted(
                     [*sums_of(*given[k], deepest=deepest, first=deepest, clock=share), *options],
                     key=lambda o: (not o.exact, o.score),
