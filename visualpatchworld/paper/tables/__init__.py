@@ -30,7 +30,7 @@ from visualpatchworld.paper.table import (
 )
 
 # Tables of what the paper does not have.
-ABOUT_WORLDS = ("worlds", "cwmb", "real", "noise", "goals", "edited", "siblings")
+ABOUT_WORLDS = ("worlds", "cwmb", "real", "noise", "goals", "edited", "siblings", "zoo", "odebench")
 
 
 def find_tables() -> dict[str, Quoted]:
@@ -41,12 +41,12 @@ def find_tables() -> dict[str, Quoted]:
 def make_table(name: str, results: Results) -> Table:
     """The table of that id, from results and quoted figures alone."""
     # Here: they are made of the parts below.
-    from visualpatchworld.paper.tables import analyses, planning, programs, worlds
+    from visualpatchworld.paper.tables import analyses, planning, programs, worlds, yardsticks
 
     found = find_tables()
     if name not in found:
         raise UnknownName("table", name, found)
-    kinds = analyses.TABLES | planning.TABLES | programs.TABLES | worlds.TABLES
+    kinds = analyses.TABLES | planning.TABLES | programs.TABLES | worlds.TABLES | yardsticks.TABLES
     return kinds[found[name].kind](results, found[name])
 
 
