@@ -18,7 +18,8 @@ def _seed() -> int:
         return secrets.randbelow(2**31)
     if asked:
         return int(asked)
-    sources = sorted(Path(visualpatchworld.__file__).parent.joinpath("induction").glob("*.py"))
+    package = Path(visualpatchworld.__file__).parent
+    sources = sorted(path for folder in ("grammar", "search", "induction") for path in (package / folder).glob("*.py"))
     return int(hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:7], 16)
 
 

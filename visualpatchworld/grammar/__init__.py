@@ -1,0 +1,1 @@
+"""The grammar: typed expressions, and the one emitter that writes them as a program."""

@@ -1,0 +1,78 @@
+"""Proposals: terms with an inner number that explain what a motion leaves of a field, by score tests on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from visualpatchworld.grammar.expr import Expr, columns, product
+from visualpatchworld.search.library import Atoms, factors_of, shapes_of
+from visualpatchworld.search.regress import score_tests
+from visualpatchworld.search.rows import Rows
+
+BEST = 4  # proposals that are polished and handed on
+ROWS = 1200  # that are looked at
+ZOOM = (0.35, 0.08, 0.015)  # relative widths of the polishing grids
+POINTS = 9
+
+
+def proposals(
+    rows: Rows, atoms: Atoms, supports: Sequence[Sequence[Expr]], name: str, used: Bool[np.ndarray, " N"], end: float
+) -> list[Expr]:
+    """Shaped terms, each with its inner number polished, that take most of what some supports leave of a field.
+
+    Small supports are asked beside large ones: a large one may imitate a shape, and then leaves little of it to see.
+    """
+    places = np.flatnonzero(used)
+    places = places[np.unique(np.linspace(0, len(places) - 1, min(ROWS, len(places))).astype(int))]
+    rows = rows.taken(places)
+    target = rows.change[:, rows.at(name)]
+    shapes = shapes_of(rows, atoms)
+    terms = [term for support in supports for term in support if not term.free_values and term.op != "grip"]
+    factors = list(dict.fromkeys((*factors_of(atoms), *terms)))
+    bent = between(shapes, rows, end)
+    plain = between(factors, rows, end)
+    found: dict[Expr, Expr] = {}
+    for support in supports:
+        basis = between(support, rows, end)
+        basis = basis[:, np.isfinite(basis).all(axis=0)]
+        residual = target - basis @ np.linalg.lstsq(basis, target, rcond=1e-12)[0] if basis.shape[1] else target
+        # A few events would otherwise decide what is proposed.
+        limit = 6.0 * float(np.median(np.abs(residual))) + 3.0 * float(np.quantile(np.abs(residual), 0.8))
+        residual = np.clip(residual, -limit, limit)
+        best: list[tuple[float, Expr]] = []
+        for place, factor in enumerate(factors):
+            gains = score_tests(plain[:, [place]] * bent, residual, basis)
+            best += [(float(gains[j]), product(factor, shapes[j])) for j in np.argsort(-gains)[:BEST]]
+        best.sort(key=lambda item: -item[0])
+        new = 0
+        for _, term in best:
+            kind = term.with_free([0.0] * len(term.free_values))
+            if kind not in found:
+                found[kind] = polished(term, rows, residual, basis, end)
+                new += 1
+            if new >= BEST:
+                break
+    return list(found.values())
+
+
+def between(terms: Sequence[Expr], rows: Rows, end: float) -> Float[np.ndarray, "N m"]:
+    """Terms between both ends of a step."""
+    found = np.zeros((len(rows), len(terms)))
+    for share, states in ((1 - end, rows.before), (end, rows.after)):
+        if share:
+            found += share * columns(terms, rows.values(states), len(rows))
+    return found
+
+
+def polished(term: Expr, rows: Rows, residual: np.ndarray, basis: np.ndarray, end: float) -> Expr:
+    """The same term with the inner number that takes most of the residual, on ever finer grids."""
+    for width in ZOOM:
+        (value, *rest) = term.free_values
+        size = max(abs(value), 0.05 * abs(rest[0]) if rest else 0.0, 1e-3)
+        grid = [term.with_free([value + width * size * step, *rest]) for step in np.linspace(-1, 1, POINTS)]
+        gains = score_tests(between(grid, rows, end), residual, basis)
+        term = grid[int(np.argmax(gains))]
+    return term
