@@ -6,7 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from draws import SEED
-from zoo import extra_columns
+from small_worlds import extra_columns
 
 from visualpatchworld.induction.discover import discover
 from visualpatchworld.induction.exogenous import find_outside

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from draws import SEED
+from gymnasium.wrappers import TimeLimit
+from world.test_gym_world import Delayed
 
 from visualpatchworld.induction.discover import discover
 from visualpatchworld.induction.ends import find_ends, find_inside
@@ -18,7 +20,9 @@ from visualpatchworld.plan.return_search import returns
 from visualpatchworld.program.env import imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import collect
+from visualpatchworld.world.environment import GymWorld
 from visualpatchworld.world.open import open_world
+from visualpatchworld.world.trajectory import Trajectory
 
 READING = Reading(fields=(), coordinates=(Coordinate("x", (0,), velocity="v", velocity_column=1),))
 
@@ -60,8 +64,8 @@ def steps_of(before: np.ndarray, after: np.ndarray, ended: np.ndarray) -> Transi
 def test_walls_and_ends_beyond_all_random_steps_are_found(rng):
     wall, goal, push = -rng.uniform(2, 3), rng.uniform(2, 3), rng.uniform(1, 2)
     world = open_world(gym.wrappers.TimeLimit(Cart(wall, goal, push), 60))
-    found = discover(world, budget=800, seed=1)
-    assert world.env_steps <= 800
+    found = discover(world, budget=1000, seed=1)
+    assert world.env_steps <= 1000
     (end,) = found.ends.thresholds
     assert end.bracket[0] <= goal <= end.bracket[1] and end.bracket[1] - end.bracket[0] < 0.01
     assert any(isinstance(value, float) and abs(value - wall) < 1e-3 for value in found.program.constants.values())
@@ -117,3 +121,32 @@ def test_a_plan_that_stays_where_laws_hold_is_better():
     plans = jnp.array([[[1.0]] * 5, [[1.0], [1.0], [0.0], [0.0], [0.0]], [[0.0]] * 5])
     earned = returns(imagine(program), jnp.zeros(1), plans, jnp.asarray(5))
     assert list(np.argsort(-np.asarray(earned))) == [1, 2, 0]
+
+
+def test_a_world_with_a_delay_is_probed():
+    """A place has what is held, the program's memory, which no reading of a single observation has."""
+    found = discover(GymWorld(TimeLimit(Delayed(), 100)), budget=300, seconds=20)
+    assert len(found.program.bind("numpy").State._fields) >= 2  # pyright: ignore[reportAttributeAccessIssue]
+    assert found.env_steps <= 300
+
+
+def test_a_column_that_copies_another_may_end_the_world():
+    """Ends and rewards are looked for in expressions of the state, columns of columns among them."""
+    rng = np.random.default_rng(0)
+    episodes = []
+    for _ in range(12):
+        rows, actions = [rng.uniform(-0.5, 0.5, 2)], rng.uniform(-1, 1, (40, 1))
+        for action in actions:
+            place, speed = rows[-1]
+            speed = speed + 0.1 * (2 * action[0] + place)
+            rows.append(np.array([place + 0.1 * speed, speed]))
+            if abs(rows[-1][0]) > 1:
+                break
+        states = np.array(rows)
+        seen = np.concatenate([states, 2 * states[:, :1] + 1, 4 * states[:, :1] - 3], axis=1)
+        length = len(states) - 1
+        episodes.append(Trajectory(seen, actions[:length], -(seen[1:, 2] ** 2), bool(abs(states[-1, 0]) > 1)))
+    found = discover(open_world(episodes), seconds=8)
+    assert not any("COLUMN" in derived.expression for derived in found.reading.derived)
+    assert len(found.reading.derived) == 2 and found.ends.unexplained == 0
+    assert "COLUMN" not in found.program.text

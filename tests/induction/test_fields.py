@@ -6,7 +6,18 @@ import warnings
 import numpy as np
 import pytest
 from draws import SEED
-from zoo import PUSH, bounce, extra_columns, geared, pendulum, rk4_repeat, run, second_order, viscous, wrapped_pendulum
+from small_worlds import (
+    PUSH,
+    bounce,
+    extra_columns,
+    geared,
+    pendulum,
+    rk4_repeat,
+    run,
+    second_order,
+    viscous,
+    wrapped_pendulum,
+)
 
 from visualpatchworld.induction.fields import BadField, read_fields
 from visualpatchworld.induction.reading import Coordinate

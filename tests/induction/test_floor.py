@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 from draws import SEED
-from zoo import PUSH, run, second_order
+from small_worlds import PUSH, run, second_order
 
 from visualpatchworld.induction.floor import floored
 from visualpatchworld.induction.march import march

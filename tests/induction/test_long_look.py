@@ -1,12 +1,14 @@
 """The long look: weak losses are found in noisy logs, and hidden velocities are unknowns."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from visualpatchworld.induction.clock import NO_LIMIT
 from visualpatchworld.induction.fields import read_fields
-from visualpatchworld.induction.long_look import long_look
+from visualpatchworld.induction.long_look import _Look, _Windows, long_look
 from visualpatchworld.induction.reading import Coordinate
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
@@ -65,3 +67,14 @@ def test_a_hidden_velocity_is_an_unknown():
     assert found["X_DRAG"] == pytest.approx(-loss, rel=0.05)
     assert found["X_GAIN"] == pytest.approx(gain, rel=0.01)
     assert look.left["x"] < 3e-4
+
+
+def test_a_window_without_any_slope_is_fitted_without_a_failure():
+    """Where a rollout runs away, its slopes are no numbers and count as none."""
+    look: Any = object.__new__(_Look)
+    look.windows = _Windows(np.ones((5, 1)), np.zeros((5, 3, 0)), np.ones((5, 4, 1)), np.arange(5) == 4)
+    look.seen, look.units, look.size, look.clock = np.array([True]), np.ones(2), np.ones(1), NO_LIMIT
+    look._run = lambda factors, starts: np.full((5, 4, 1), 1.5)
+    look._slopes = lambda factors, starts: (np.full((5, 4, 1, 2), np.nan), np.full((5, 4, 1, 1), np.nan))
+    found = look.fit(np.ones(2), (0, 1), np.ones((5, 1)))
+    assert found is not None and np.isfinite(found.factors).all()

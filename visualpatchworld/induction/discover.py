@@ -23,6 +23,7 @@ from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.floor import FAR_OFF, HORIZONS, errors_aside, floored, held_to
 from visualpatchworld.induction.inputs import Between, input_between
+from visualpatchworld.induction.lawful import Lawful, found_of, search_law, tried
 from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.march import predicted
 from visualpatchworld.induction.motion import number_line, source_of
@@ -32,8 +33,10 @@ from visualpatchworld.induction.reward_places import named_distances
 from visualpatchworld.induction.search import Found, search_dynamics
 from visualpatchworld.induction.transitions import transitions, wrap
 from visualpatchworld.program.program import Program
+from visualpatchworld.program.quoting import commented, docstring
+from visualpatchworld.search.reach import AHEAD, reach, touch
 from visualpatchworld.world.collect import collect
-from visualpatchworld.world.log import LogWorld
+from visualpatchworld.world.log import INTERPOLATED, LogWorld
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace, World
 
@@ -52,6 +55,13 @@ BETTER = 0.9  # of the error of the law that single steps gave: less gain is not
 FAR_BETTER = (
     0.5  # the same where noise explains what that law leaves: a few constants that are slightly off are no reason
 )
+
+TRIALS = (0.6, 0.3)  # of the steps that are left: rounds of new episodes that an exact law is tried in
+MOST_FIELDS = 14  # of a world that sums and rules are searched in: beyond, products are too many
+SMOOTH = 0.05  # of the spread of motion: what a law of a smooth solution may be off after the longest horizon
+HALF = 0.5  # of the error of another law: a clear gain
+NARROW = 1e-3  # of an end's own value: its bracket is narrow enough
+LEAST_TRIAL = 60  # steps that a trial is worth
 
 Progress = Callable[[str], None]
 
@@ -128,6 +138,13 @@ def discover(
     if sum(len(trajectory) for trajectory in data) < 2:
         raise BadTrace(f"{world.name} holds no step to learn from.")
     data, kept_aside = hold_out(data)
+    trial = _lawful(world, data, kept_aside, budget, rng, progress) if not fields else None
+    # The older search gets all of its time: what the first one takes is counted in rows and terms, not in seconds.
+    clock = Clock.of(seconds - WRITING)
+    if trial is not None:
+        data, kept_aside = list(trial.data), list(trial.aside)
+        if trial.enough:
+            return _written(world, trial, began, clock, budget, rng)
     reading = read_fields(data, world.action_space, given_names(world), world.dt, fields)
     outside = find_outside(reading, data, world.action_space, world.dt, fields)
 
@@ -175,12 +192,116 @@ def discover(
         found = replace(found, why=f"{found.why.rstrip('.')}; {world.caution}.")
     if found.draft is not known.found.draft:
         errors = errors_aside(found, outside.given(known.aside))
+    if trial is not None and found.verdict != "explained" and _better(trial.found, errors):
+        return _written(world, trial, began, clock, budget, rng)
     known = replace(known, found=found)
     program = write(world, known.whole, known.reward, known.ends, known.inside, errors)
     spent = time.perf_counter() - began
     return Discovery(
         world.name, known.whole.reading, known.whole, known.reward, known.ends, program, errors, world.env_steps, spent
     )
+
+
+def _better(trial: Lawful, errors: Mapping[int, Mapping[str, float]]) -> bool:
+    """Whether the law of sums and rules predicts kept-aside episodes much better than what was found after it."""
+    horizon = max(errors, default=0)
+    return (
+        bool(horizon) and horizon in trial.errors and trial.errors[horizon]["median"] < HALF * errors[horizon]["median"]
+    )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the search for sums and rules found, and all that was seen by then."""
+
+    found: Lawful
+    data: tuple[Trajectory, ...]
+    aside: tuple[Trajectory, ...]
+    undriven: bool  # nothing was ever done
+
+    @property
+    def enough(self) -> bool:
+        """Whether no other law is looked for: it is exact, or a smooth solution of which sums are the whole family."""
+        return self.found.holds or (self.undriven and self.found.left <= SMOOTH)
+
+
+def _lawful(
+    world: World,
+    data: list[Trajectory],
+    aside: list[Trajectory],
+    budget: int,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Trial | None:
+    """What sums and rules say of all that was seen, an exact law tried in the rest of the budget; None where they say
+    nothing.
+    """
+    if len(world.field_names) > MOST_FIELDS:
+        return None
+
+    def search() -> Lawful:
+        return search_law(data, aside, world.field_names, world.action_space, world.dt, progress)
+
+    begin = 0  # the next end of a field to go to
+    try:
+        found = search()
+        for share in TRIALS:
+            left = budget - world.env_steps if "reset" in world.powers else 0
+            if left < LEAST_TRIAL or not found.holds:
+                break
+            progress("trying the law in new episodes")
+            more = reach(world, found.law, round(share * left), rng, begin)
+            begin += len(more)
+            new, new_aside = hold_out(more or collect(world, round(share * left), rng))
+            data, aside = [*data, *new], [*aside, *new_aside]
+            found = tried(found, data, aside, world.action_space, world.dt) or search()
+    except np.linalg.LinAlgError as error:
+        progress(f"sums and rules were given up: {error}")
+        return None
+    return Trial(found, tuple(data), tuple(aside), undriven=not len(world.action_space))
+
+
+def _written(
+    world: World, trial: Trial, began: float, clock: Clock, budget: int, rng: np.random.Generator
+) -> Discovery:
+    """The program of a law of sums and rules, with the reward and the end."""
+    lawful = trial.found
+    found = found_of(lawful, world.field_names, world.dt, time.perf_counter() - began)
+    if isinstance(world, LogWorld) and world.caution:
+        found = replace(found, why=f"{found.why}; {world.caution}.")
+    seen = _narrowed(world, lawful, found.reading, [*trial.data, *trial.aside], budget, rng)
+    steps = transitions(found.reading, seen)
+    reward = find_reward(found.reading, world.action_space, steps, clock.part(RULES_SECONDS).at_least(LEAST_FOR_RULES))
+    ends = find_ends(found.reading, steps, distances=named_distances(reward.expression))
+    program = write(world, found, reward, ends, Inside(), lawful.errors)
+    spent = time.perf_counter() - began
+    return Discovery(world.name, found.reading, found, reward, ends, program, lawful.errors, world.env_steps, spent)
+
+
+def _narrowed(
+    world: World,
+    lawful: Lawful,
+    reading: Reading,
+    seen: list[Trajectory],
+    budget: int,
+    rng: np.random.Generator,
+) -> list[Trajectory]:
+    """All that was seen, and episodes that narrow down at which values of a field the world ends."""
+    left = budget - world.env_steps if "reset" in world.powers and lawful.holds else 0
+    if left >= LEAST_TRIAL and not any(t.terminated for t in seen):
+        seen = [*seen, *reach(world, lawful.law, round(TRIALS[0] * left), rng)]
+    names = {f"state.{lawful.emitted.fields[f.name]}": k for k, f in enumerate(lawful.law.fields)}
+    while "reset" in world.powers and lawful.holds and budget - world.env_steps >= AHEAD:
+        ends = find_ends(reading, transitions(reading, seen))
+        open_ = [t for t in ends.thresholds if t.expression in names and t.also is None]
+        wide = max(open_, key=lambda t: t.bracket[1] - t.bracket[0], default=None)
+        if wide is None or wide.bracket[1] - wide.bracket[0] <= NARROW * max(map(abs, wide.bracket)):
+            break
+        nearer = touch(world, lawful.law, names[wide.expression], wide.bracket, budget - world.env_steps, rng)
+        if not len(nearer):
+            break
+        seen = [*seen, nearer]
+    return seen
 
 
 def given_names(world: World) -> tuple[str, ...] | None:
@@ -283,12 +404,26 @@ def write(
     if numbers:
         text = re.sub(r"\n\n\nclass State", "\n" + "\n".join(numbers) + "\n\n\nclass State", text, count=1)
     text = text.rstrip() + "".join(f"\n\n\n{function}" for function in functions) + "\n"
+    top = docstring(*_header(world, found, errors), "")
     return Program(
-        re.sub(r'\A""".*?"""', lambda _: f'"""{_header(world, found, errors)}"""', text, count=1, flags=re.DOTALL)
+        _labelled(re.sub(r'\A""".*?"""', lambda _: top, text, count=1, flags=re.DOTALL), world, found.reading)
     )
 
 
-def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]]) -> str:
+def _labelled(text: str, world: World, reading: Reading) -> str:
+    """The text with the label of a field beside it in `State`, where that is not the field's name."""
+    columns: dict[str | None, tuple[int, ...]] = {c.name: c.columns for c in reading.coordinates}
+    columns |= {c.velocity: (c.velocity_column,) for c in reading.coordinates if c.velocity_column is not None}
+    columns |= {name: (column,) for name, column in reading.parameters}
+    renamed = {k for k, name in enumerate(world.field_names) if world.field_labels[k] != name}
+
+    def line(match: re.Match[str]) -> str:
+        return commented(match[0], ", ".join(world.field_labels[k] for k in columns.get(match[1], ()) if k in renamed))
+
+    return re.sub(r"^    (\w+): float$", line, text, flags=re.MULTILINE)
+
+
+def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]]) -> list[str]:
     laws = [f"{law} ({', '.join(bodies)})" for law, bodies in dict.fromkeys(found.draft.laws)]
     more = f" and {len(laws) - MOST_LAWS} further terms" if len(laws) > MOST_LAWS else ""
     lines = [f"{world.name}: {', '.join(laws[:MOST_LAWS]) or found.draft.name}{more}.", ""]
@@ -307,13 +442,13 @@ def _header(world: World, found: Found, errors: Mapping[int, Mapping[str, float]
     if errors:
         medians = ", ".join(f"{row['median']:.2g} after {horizon}" for horizon, row in errors.items())
         lines.append(f"Held-out error (median, of each field's spread of change): {medians} steps.")
-    if any(name.endswith("_next") for name in world.action_space.names):
-        lines.append(f"Inputs are on their way between rows: an action is ({', '.join(world.action_space.names)}).")
+    if isinstance(world, LogWorld) and world.has_neighbours:
+        lines.append(f"{INTERPOLATED}: an action is ({', '.join(world.action_space.names)}).")
     for k, labels in enumerate(world.labels if isinstance(world, LogWorld) else ()):
         lines.append(f"action[{k}] is {', '.join(f'{i} for {label}' for i, label in enumerate(labels))}.")
     seen = f"{world.env_steps} steps of the world" if world.env_steps else "a log"
     lines.append(f"Found from {seen} by visualpatchworld {__version__}.")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:

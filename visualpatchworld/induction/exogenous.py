@@ -21,6 +21,7 @@ from visualpatchworld.induction.reading import FieldRole, Reading
 from visualpatchworld.induction.regress import robust_spread, solve
 from visualpatchworld.induction.search import Found
 from visualpatchworld.induction.terms import Rows, rows_of
+from visualpatchworld.program.quoting import python_name
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
@@ -62,7 +63,8 @@ class Outside:
         if not among:  # a law of long stretches
             best = replace(best, reading=found.reading, rates=found.rates or best.rates, limits=(), substeps=1)
             best = replace(best, draft=found.draft, integrator=found.reading.integrator)
-        named = {c: _identifier(self.names[c], found.reading) for c in self.columns}
+        taken = {name.upper() for name in found.reading.state_names}
+        named = {c: python_name(self.names[c].lower(), taken) for c in self.columns}
         codes = [*self._codes(), *(f"state.{named[c]}" for c in self.columns)]
 
         def text(code: str) -> str:
@@ -122,14 +124,7 @@ class Outside:
             )
             for one in narrow.coordinates
         )
-        derived = tuple(
-            replace(
-                one,
-                column=kept[one.column],
-                expression=re.sub(r"COLUMN_(\d+)", lambda m: f"COLUMN_{kept[int(m[1])]}", one.expression),
-            )
-            for one in narrow.derived
-        )
+        derived = tuple(replace(one, column=kept[one.column]) for one in narrow.derived)
         return replace(
             narrow,
             fields=tuple(fields[c] for c in range(len(self.names))),
@@ -315,9 +310,3 @@ def _renamed(rates: Rates, text: Callable[[str], str]) -> Rates:
 
 def _renamed_laws(laws: Laws, text: Callable[[str], str]) -> Laws:
     return tuple((law, tuple(text(body).replace("state.", "") for body in bodies)) for law, bodies in laws)
-
-
-def _identifier(name: str, reading: Reading) -> str:
-    plain = re.sub(r"\W+", "_", name).strip("_").lower() or "field"
-    plain = f"x_{plain}" if plain[0].isdigit() else plain
-    return f"{plain}_given" if plain in reading.state_names else plain

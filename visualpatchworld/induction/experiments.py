@@ -149,10 +149,14 @@ class Experiments:
         if places is None:
             return known
         steps, most = known.steps, round(PROBE_SHARE * (self.budget - self.world.env_steps))
-        program = known.whole.draft.program if _lawful(known.found) else None
-        # Of exogenous fields, which are the last, nothing is predicted.
-        tolerance = [*open_rows(known.found.evidence[0]).tolerance, *(np.inf for _ in known.outside.columns)]
-        probe = Probe(places, program, np.array(tolerance), steps, most, self.rng, self.clock)
+        # What a world remembers is not part of a place, so that nothing can be predicted from one.
+        predicts = _lawful(known.found) and not known.found.memory.steps
+        program = known.whole.draft.program if predicts else None
+        # Nothing is predicted of fields without a tolerance, such as exogenous ones; of memory nothing is read.
+        best = known.found.evidence[0]
+        by_name = dict(zip(best.reading.state_names, open_rows(best).tolerance, strict=False))
+        tolerance = np.array([by_name.get(name, np.inf) for name in reading.state_names])
+        probe = Probe(places, program, tolerance, steps, most, self.rng, self.clock)
         edges = probe.rays()
         probe.run_into(edges, extreme_actions(self.world.action_space))
         for happened in (steps.ended, _paid_otherwise(steps)):

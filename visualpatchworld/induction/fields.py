@@ -114,7 +114,8 @@ def read_fields(
         for c in range(width)
         if roles[c].role in ("constant", "noise", "exogenous") and c not in parameters
     }
-    return Reading(fields, tuple(ordered), (*kept, *placed.parameters), tuple(derived), step, integrator, still, weight)
+    parameters_of = (*kept, *placed.parameters)
+    return Reading(fields, tuple(ordered), parameters_of, tuple(derived), step, integrator, still, weight).spelled_out()
 
 
 def _paired(

@@ -305,7 +305,11 @@ class _Look:
                 r = left / level
                 ss, sf = np.einsum("nhsi,nhsj->nij", js, js), np.einsum("nhsi,nhsp->nip", js, jf)
                 gs = np.einsum("nhsi,nhs->ni", js, r)
-                ss = ss + 1e-9 * np.einsum("nii->n", ss)[:, None, None] * np.eye(ss.shape[1])
+                if not all(np.isfinite(part).all() for part in (ss, sf, gs)):
+                    return None  # it ran away
+                # A window in which the start has no effect moves no start.
+                ridge = np.maximum(1e-9 * np.einsum("nii->n", ss), 1e-300)
+                ss = ss + ridge[:, None, None] * np.eye(ss.shape[1])
                 solved = np.linalg.solve(ss, np.concatenate([sf, gs[..., None]], axis=-1))
                 normal = np.einsum("nhsp,nhsq->pq", jf[learn], jf[learn]) - np.einsum(
                     "nip,niq->pq", sf[learn], solved[learn][..., :-1]

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from visualpatchworld.induction.draft import Draft
 from visualpatchworld.induction.reading import Coordinate, Integrator, Reading
 from visualpatchworld.program.program import Program
+from visualpatchworld.program.quoting import commented, docstring
 
 DIGITS = 10  # of a constant in the text
 ROUNDING = 1e-11  # of a constant: a smaller standard error is that of arithmetic, not of data
@@ -140,7 +141,7 @@ def assemble(
         )
     blocks += reading.functions()
     top = [
-        f'"""{header or rates.name}"""',
+        docstring(*(header or rates.name).split("\n")),
         "",
         "from typing import NamedTuple",
         "",
@@ -189,8 +190,7 @@ def number_line(number: Number) -> str:
     """A constant as it stands in the program, with unit, standard error and meaning behind it."""
     known = number.stderr is not None and ROUNDING * abs(float(number.value)) < number.stderr < float("inf")
     spread = f"+- {number.stderr:.1g}" if known else ""
-    comment = "  ".join(part for part in (number.unit, spread, number.doc) if part)
-    return f"{number.name} = {_text(number.value)}" + (f"  # {comment}" if comment else "")
+    return commented(f"{number.name} = {_text(number.value)}", number.unit, spread, number.doc)
 
 
 def summands(text: str) -> list[str]:

@@ -64,6 +64,8 @@ def find_places(world: World, reading: Reading, visited: Sequence[np.ndarray]) -
     """
     if "place" not in world.powers or len(visited) < LEAST_PLACES:
         return None
+    if len({np.shape(place) for place in visited}) > 1:
+        return None
     known = np.array(visited)
     if whole_numbers(known).any():
         return None

@@ -4,7 +4,6 @@ velocities, with evidence; and states read off observations.
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,23 +13,9 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.program.quoting import commented, python_name
 from visualpatchworld.world.trajectory import Trajectory
 
-RESERVED = (
-    "state",
-    "action",
-    "np",
-    "step",
-    "move",
-    "rates",
-    "nudged",
-    "observe",
-    "read",
-    "reward",
-    "terminated",
-    "valid",
-    "wrapped",
-)
 Role = Literal["coordinate", "velocity", "angle", "cos", "sin", "derived", "constant", "noise", "exogenous"]
 Integrator = Literal["none", "explicit", "semi-implicit", "rk4", "unknown"]
 
@@ -40,7 +25,7 @@ class Names:
 
     def __init__(self, labels: Sequence[str], given: bool):
         self.labels, self.given = labels, given
-        self.used: set[str] = set(RESERVED)
+        self.used: set[str] = set()
 
     def coordinate(self, columns: Sequence[int], angle: bool) -> str:
         """The name of a coordinate that these columns show."""
@@ -72,14 +57,7 @@ class Names:
         return self._unique(f"{self.labels[column]}_shift")
 
     def _unique(self, name: str) -> str:
-        name = re.sub(r"\W+", "_", name).strip("_").lower() or "field"
-        name = f"x_{name}" if name[0].isdigit() else name
-        name = f"{name}_" if keyword.iskeyword(name) else name
-        base, number = name, 2
-        while name in self.used:
-            name, number = f"{base}_{number}", number + 1
-        self.used.add(name)
-        return name
+        return python_name(name.lower(), self.used)
 
 
 @dataclass(frozen=True)
@@ -228,18 +206,14 @@ class Reading:
         ]
         if plain == list(range(len(names))) and not self.hidden:
             return []
-        shown: dict[int, str] = {derived.column: derived.expression for derived in self.derived}
+        shown = self._columns()
         read: list[str] = []
         speeds: list[str] = []
         for c in self.coordinates:
-            place = " + ".join(f"state.{name}" for name in (*self._bases(c)[::-1], c.name))
             base = "".join(f" - {name}" for name in self._bases(c))
             if len(c.columns) == 2:
-                shown[c.columns[0]], shown[c.columns[1]] = f"np.cos({place})", f"np.sin({place})"
                 read.append(f"{c.name} = np.arctan2(observation[{c.columns[1]}], observation[{c.columns[0]}]){base}")
             else:
-                wrapped = f"({place} - {c.turn_from!r}) % (2 * np.pi) + {c.turn_from!r}"
-                shown[c.columns[0]] = wrapped if c.wraps else place
                 read.append(f"{c.name} = observation[{c.columns[0]}]{base}")
             if c.velocity is not None:
                 known = c.velocity_column is not None
@@ -248,18 +222,11 @@ class Reading:
                     if known
                     else f"{c.velocity} = 0.0  # not observed"
                 )
-                if c.velocity_column is not None:
-                    shown[c.velocity_column] = f"state.{c.velocity}"
         for name, column in self.parameters:
-            expression = shown.setdefault(column, f"state.{name}")
+            expression = shown[column]
             rest = "" if expression == f"state.{name}" else f" - ({_without(expression, name)})"
             speeds.append(f"{name} = observation[{column}]{rest}")
-        for column in range(len(names)):
-            value = self.constants.get(column, 0.0)
-            shown.setdefault(column, f"{value!r}")
-        for column, text in shown.items():
-            shown[column] = re.sub(r"COLUMN_(\d+)", lambda found: f"({shown[int(found.group(1))]})", text)
-        values = [f"        {shown[column]},  # {names[column]}{self._note(column)}" for column in range(len(names))]
+        values = [commented(f"        {shown[k]},", f"{name}{self._note(k)}") for k, name in enumerate(names)]
         observe = ["def observe(state):", '    """What is seen of a state."""', "    return (", *values, "    )"]
         arguments = ", ".join(f"{name}={name}" for name in self.state_names)
         back = [
@@ -268,6 +235,29 @@ class Reading:
             *(f"    {line}" for line in (*read, *speeds)),
         ]
         return ["\n".join(observe), "\n".join([*back, f"    return State({arguments})"])]
+
+    def _columns(self) -> dict[int, str]:
+        """What each column shows, as an expression over `state`."""
+        shown: dict[int, str] = {derived.column: derived.expression for derived in self.derived}
+        for c in self.coordinates:
+            place = " + ".join(f"state.{name}" for name in (*self._bases(c)[::-1], c.name))
+            wrapped = f"({place} - {c.turn_from!r}) % (2 * np.pi) + {c.turn_from!r}" if c.wraps else place
+            ways = (f"np.cos({place})", f"np.sin({place})") if len(c.columns) == 2 else (wrapped,)
+            shown |= dict(zip(c.columns, ways, strict=True))
+            shown |= {} if c.velocity_column is None else {c.velocity_column: f"state.{c.velocity}"}
+        for name, column in self.parameters:
+            shown.setdefault(column, f"state.{name}")
+
+        def whole(column: int) -> str:
+            text = shown.get(column, repr(self.constants.get(column, 0.0)))
+            return re.sub(r"COLUMN_(\d+)", lambda found: f"({whole(int(found[1]))})", text)
+
+        return {column: whole(column) for column in range(len(self.fields))}
+
+    def spelled_out(self) -> Reading:
+        """The same with columns that follow from other columns written as expressions over the state alone."""
+        shown = self._columns()
+        return replace(self, derived=tuple(replace(one, expression=shown[one.column]) for one in self.derived))
 
     def _note(self, column: int) -> str:
         return (

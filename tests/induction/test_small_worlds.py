@@ -5,7 +5,7 @@ no time step, no form; its constants are drawn anew in every run.
 import numpy as np
 import pytest
 from draws import SEED
-from zoo import ZOO
+from small_worlds import ZOO
 
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.search import search_dynamics
