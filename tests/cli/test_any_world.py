@@ -1,6 +1,7 @@
 """The verbs take worlds that nobody told them of: an environment, and a log."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 from cli.conftest import Vpw
 from draws import SEED
+
+import visualpatchworld
 
 PENDULUM = "Pendulum-v1"
 
@@ -115,3 +118,51 @@ def test_an_environment_in_the_present_folder_is_found(vpw: Vpw, tmp_path: Path,
     said = vpw.refused("look", "mine_here:Mine-v0")
     assert "Cannot import" not in said and "Mine-v0" in said
     assert sys.path[-1] == str(tmp_path)
+
+
+def test_the_present_folder_is_searched_for_nothing_else(vpw: Vpw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A downloaded folder may hold files that are called like packages which are missing here."""
+    for name in ("zstandard", "flatbuffers", "cython", "pyarrow", "h5py", "numpy", "not_installed"):
+        (tmp_path / f"{name}.py").write_text("import os\nos._exit(77)\n")
+    (tmp_path / "log.csv").write_text("x,action\n" + "".join(f"{i * i},{i % 2}\n" for i in range(40)))
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment["PYTHONPATH"] = str(Path(visualpatchworld.__file__).parents[1])
+    # As the installed script starts; `python -m` has Python itself look here first, unless it is given -P.
+    command = [sys.executable, "-P", "-m", "visualpatchworld", "look", "log.csv"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    monkeypatch.setattr("sys.path", [place for place in sys.path if place not in ("", str(tmp_path))])
+    for world in ("log.csv", "dmc:cartpole/swingup", "minari:not/here-v0", "not_installed"):
+        vpw.run("look", world)
+        assert str(tmp_path) not in sys.path, world
+
+
+@pytest.mark.parametrize("verb", [("live",), ("record", "--rerun", "x.rrd"), ("record", "--film", "x.mp4")])
+def test_a_module_that_a_record_names_is_not_imported(verb: tuple[str, ...], vpw: Vpw, tmp_path: Path):
+    (tmp_path / "evil_here.py").write_text("import os\nos._exit(77)\n")
+    folder = tmp_path / "found"
+    folder.mkdir()
+    (folder / "world_model.py").write_text("def step(state, action): return state\n")
+    (folder / "induction.json").write_text(json.dumps({"world": "evil_here:Env-v0"}))
+    said = vpw.refused(verb[0], folder, *verb[1:])
+    assert "give --world evil_here:Env-v0 if you trust it" in said
+
+
+NO_PROGRAM = {
+    "no State": ("def step(state, action):\n    return state\n", "defines no 'State'"),
+    "a huge number": (f"X = 0x{'f' * 20_000}\ndef step(state, action): return state\n", "larger than any"),
+    "a failing line": ("X = 1 / 0\ndef step(state, action): return state\n", "model.py:1: ZeroDivisionError"),
+}
+
+
+@pytest.mark.parametrize("name", NO_PROGRAM)
+def test_what_is_no_program_is_told_in_a_sentence(name: str, vpw: Vpw, tmp_path: Path):
+    text, told = NO_PROGRAM[name]
+    (tmp_path / "model.py").write_text(text)
+    (tmp_path / "log.csv").write_text("x,action\n" + "".join(f"{i * i},{i % 2}\n" for i in range(40)))
+    for verb in (
+        ("plan", PENDULUM, "--task", "reward", "--program", "model.py"),
+        ("rollout", "model.py", "--traces", "log.csv"),
+        ("live", "model.py", "--traces", "log.csv", "--port", 0),
+    ):
+        assert told in vpw.refused(*verb), verb

@@ -122,7 +122,7 @@ def step(state, action):
     program.write_text(f"open({str(trace)!r}, 'w').write('here')\n{text}")
     assert vpw.refused(*arguments)
     assert not trace.exists()
-    assert "leave it out with --sandbox" in vpw.refused(*arguments, "--video", tmp_path / "films")
+    assert "--video does not go with --sandbox" in vpw.refused(*arguments, "--video", tmp_path / "films")
 
 
 WRITTEN = """

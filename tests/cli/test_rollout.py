@@ -55,6 +55,10 @@ def test_a_machine_without_a_filter_is_refused_unless_someone_insists(
     assert json.loads(vpw(*arguments, "--unfiltered"))["sandbox"]["late"] == 0
 
 
-@pytest.mark.parametrize("verb", ["rollout", "plan", "report"])
-def test_help_says_that_a_program_is_code(vpw: Vpw, verb: str):
-    assert "program is code" in " ".join(vpw(verb, "--help").split())
+@pytest.mark.parametrize(
+    "verb", ["acquire", "analyse", "baseline", "bench", "edit", "live", "plan", "record", "report", "rollout", "run"]
+)
+def test_help_says_that_a_program_is_code_and_where_it_runs(vpw: Vpw, verb: str):
+    said = " ".join(vpw(verb, "--help").split())
+    assert "program is code" in said
+    assert "in this process" in said or "nowhere but in the sandbox" in said

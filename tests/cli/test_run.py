@@ -102,7 +102,7 @@ def test_a_program_edited_by_hand_is_kept_and_said_so(vpw: Vpw, first: dict):
         ("run slidr", "No world 'slidr'"),
         ("run slider --vary drog=1", "No constant 'drog'"),
         ("run slider --out /dev/null/x", "Could not make the folder"),
-        ("run slider --episodes 2", "greater than or equal to 3"),
+        ("run slider --episodes 2", "at least 3 episodes"),
     ],
 )
 def test_bad_input_gets_one_sentence(vpw: Vpw, arguments: str, sentence: str):

@@ -127,7 +127,7 @@ def test_collecting_repeats_under_its_seed_and_keeps_pictures_when_asked(vpw: Vp
         ("audit slider --frames other.npz", "has no pictures in an array 'frames'"),
         ("audit slider --seed 7000", "choose another"),
         ("dream", "No such command 'dream'"),
-        ("--dream", "No such option: --dream"),
+        ("--dream", "No such option"),
     ],
 )
 def test_bad_input_gets_one_sentence_and_leaves_no_file(
@@ -184,6 +184,44 @@ def test_ctrl_c_in_the_middle_of_a_write(tmp_path: Path):
     assert process.returncode == 130
     assert (out, err) == ("", "Interrupted; no half-written file was left.\n")
     assert list(tmp_path.iterdir()) == []
+
+
+CTRL_C = """
+import os, signal, time
+import typer
+from visualpatchworld import cli
+
+class Lost:
+    def __del__(self):  # as in a callback of JAX: what is raised here is ignored
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+
+def lost():
+    Lost()
+    while True:
+        time.sleep(0.05)
+
+def turned():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    except KeyboardInterrupt:  # as numpy does when it converts something
+        raise ValueError("setting an array element with a sequence.")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command()(VERB)
+cli.build_app = lambda: app
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("verb", ["lost", "turned"])
+def test_ctrl_c_that_becomes_something_else(verb: str):
+    done = subprocess.run(
+        [sys.executable, "-c", CTRL_C.replace("VERB", verb)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted; no half-written file was left.\n")
 
 
 @pytest.mark.parametrize("limit_bytes", [1, 5_000, 200_000])

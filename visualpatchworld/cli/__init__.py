@@ -4,48 +4,80 @@ verbs of one theme share a module.
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import inspect
 import io
 import os
 import pkgutil
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
 import typer
-from typer.exceptions import TyperException
 
-from visualpatchworld.errors import VpwError
+from visualpatchworld.cli._options import as_command
+from visualpatchworld.errors import VpwError, printable
 
 FAULT = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+AGAIN_S = 1.0  # until an interrupt that was lost is raised once more; cleaning up takes less
 NO_READER = 141  # as a shell reports the signal SIGPIPE
 EARLIER_NAMES = {"exhibit": "analyse"}  # of verbs, which scripts may still use
 TRACEBACK = "VPW_TRACEBACK"  # set it to see where a failure came from
+# What a wrong command line raises; Typer has it from Click or from itself, depending on the version.
+(UsageError,) = typer.BadParameter.__bases__
 
 
 def main() -> None:
     """Run the command line; whatever a user can put right ends in one sentence on stderr."""
     _speak_any_encoding()
-    _look_here()
+    interrupts = _hear_interrupts()
     try:
         code = build_app()(prog_name="vpw", standalone_mode=False)
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
         _leave_stdout()
         sys.exit(NO_READER)  # whoever read has read enough: no word about it, as with any filter
+    except typer.Abort:  # how Typer reports Ctrl-C before 0.26
+        code = INTERRUPTED
     except Exception as error:
-        if os.environ.get(TRACEBACK):
+        if interrupts:  # numpy and JAX turn one into errors of their own
+            code = INTERRUPTED
+        elif os.environ.get(TRACEBACK):
             raise
-        _stop(*_sentence(error))
+        else:
+            _stop(*_sentence(error))
+    signal.setitimer(signal.ITIMER_REAL, 0)
     if code == INTERRUPTED:  # how Typer reports Ctrl-C
-        _stop("Interrupted; no half-written file was left.", INTERRUPTED)
+        _leave("Interrupted; no half-written file was left.")
     sys.exit(code)
+
+
+def _hear_interrupts() -> list[int]:
+    """Signals of Ctrl-C, as they come. Each raises `KeyboardInterrupt`, and does so again after a while,
+    since an interrupt inside a callback of JAX is lost.
+    """
+    heard: list[int] = []
+
+    def interrupt(number: int, _: object) -> NoReturn:
+        heard.append(number)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+        raise KeyboardInterrupt
+
+    # Where an interrupt is ignored, as in the background, it stays so.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
+        signal.signal(signal.SIGALRM, interrupt)
+        sys.unraisablehook = lambda lost: None if heard else sys.__unraisablehook__(lost)
+    return heard
 
 
 def build_app() -> typer.Typer:
@@ -55,9 +87,9 @@ def build_app() -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_without_verb)
     for _, command in sorted(_commands().items()):
-        app.command()(command)
+        app.command()(as_command(command))
     for old, new in EARLIER_NAMES.items():
-        app.command(old, hidden=True)(_commands()[new])
+        app.command(old, hidden=True)(as_command(_commands()[new]))
     return app
 
 
@@ -85,8 +117,8 @@ def _sentence(error: Exception) -> tuple[str, int]:
     """What went wrong in one sentence, and the exit status."""
     if isinstance(error, VpwError):
         return str(error), BAD_INPUT
-    if isinstance(error, TyperException):
-        return f"{error.format_message().rstrip('.')}. See 'vpw --help'.", BAD_INPUT
+    if isinstance(error, UsageError):
+        return f"{error.format_message().rstrip('.')}. See 'vpw --help'.", BAD_INPUT  # pyright: ignore
     if isinstance(error, MemoryError):
         return "There is not enough memory for this; ask for less at once.", BAD_INPUT
     if isinstance(error, OSError):
@@ -98,9 +130,16 @@ def _sentence(error: Exception) -> tuple[str, int]:
 
 def _stop(sentence: str, code: int) -> NoReturn:
     _leave_stdout()
-    told = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in " ".join(sentence.split()))
-    print(told, file=sys.stderr)
+    print(printable(sentence), file=sys.stderr)
     sys.exit(code)
+
+
+def _leave(sentence: str) -> NoReturn:
+    """Say so and end at once: a compilation that goes on in another thread would crash while Python is taken down."""
+    _leave_stdout()
+    print(printable(sentence), file=sys.stderr, flush=True)
+    atexit._run_exitfuncs()
+    os._exit(INTERRUPTED)
 
 
 def _speak_any_encoding() -> None:
@@ -113,18 +152,6 @@ def _speak_any_encoding() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _look_here() -> None:
-    """Let `vpw run mine:MyEnv-v0` find `mine.py` in the present folder, last,
-    so that it stands in for nothing that is installed.
-    """
-    try:
-        here = str(Path.cwd())
-    except OSError:  # the folder is gone
-        return
-    if here not in sys.path:
-        sys.path.append(here)
 
 
 def _leave_stdout() -> None:

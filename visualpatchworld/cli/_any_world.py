@@ -8,13 +8,15 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from rich.table import Table
 
-from visualpatchworld.cli._verb import announce, keep_compiled, show, working
-from visualpatchworld.errors import VpwError
+from visualpatchworld.cli._groups import LogColumns, Search
+from visualpatchworld.cli._verb import announce, changes, keep_compiled, show, working
+from visualpatchworld.domain import DEFAULT
+from visualpatchworld.errors import VpwError, printable
 
 if TYPE_CHECKING:  # worlds load engines, and programs JAX
     from visualpatchworld.world.log_table import Columns
@@ -27,13 +29,20 @@ TRUE_WORLD_SECONDS = 30.0  # for planning in a world itself, unless someone asks
 PROGRAM, RECORD = "world_model.py", "induction.json"
 
 
-def opened(
-    name: str, action: str | None = None, state: str | None = None, episode: str | None = None, dt: float | None = None
-) -> World:
-    """The world behind a name; the columns say which of a table's are actions, state and episode."""
+class Asked(NamedTuple):
+    """What is asked of planning in any world."""
+
+    episodes: int
+    seed: int
+    planner: str = DEFAULT
+    horizon: int | None = None
+
+
+def opened(name: str, log: LogColumns = LogColumns(), vary: Sequence[str] | None = None) -> World:
+    """The world behind a name; of a log, what was said of its columns, and of a domain, what varies."""
     from visualpatchworld.world.open import open_world
 
-    return open_world(name, columns=columns_of(action, state, episode, dt))
+    return open_world(name, columns=columns_of(*log), vary=changes(vary))
 
 
 def columns_of(action: str | None, state: str | None, episode: str | None, dt: float | None) -> Columns:
@@ -79,13 +88,13 @@ def look(world: World, fields: str | None, seed: int, as_json: bool) -> None:
     kind = world.action_space.kind
     result = {
         "world": world.name,
-        "fields": table(reading.fields),
+        "fields": [{**row, "label": world.field_labels[k]} for k, row in enumerate(table(reading.fields))],
         "actions": [{"name": name, "role": kind} for name in names],
         "dt": reading.dt,
         "integrator": reading.integrator,
         "env_steps": world.env_steps,
     }
-    acts = f"actions ({kind}): {', '.join(names)}" if names else "nothing is done: there are no actions"
+    acts = f"actions ({kind}): {printable(', '.join(names))}" if names else "nothing is done: there are no actions"
     show(
         result,
         as_json,
@@ -96,36 +105,27 @@ def look(world: World, fields: str | None, seed: int, as_json: bool) -> None:
 
 def fields_table(world: str, fields: Sequence[Mapping[str, Any]]) -> Table:
     """One row per field: what it is, of what, and how that shows."""
-    table = Table(title=world)
+    table = Table(title=printable(world))
     for heading in ("field", "role", "of", "evidence"):
         table.add_column(heading, overflow="fold")
     for field in fields:
-        table.add_row(field["name"], field["role"], field["of"] or "", field["evidence"])
+        label = field.get("label", field["name"])  # what the source calls it
+        name = field["name"] if label == field["name"] else f"{field['name']} ({printable(label)})"
+        table.add_row(name, field["role"], field["of"] or "", field["evidence"])
     return table
 
 
-def induce(
-    world: World,
-    out: Path,
-    fields: str | None,
-    budget: int,
-    seconds: float,
-    seed: int,
-    as_json: bool,
-    episodes: int | None = None,
-) -> None:
+def induce(world: World, out: Path, search: Search, episodes: int | None, seed: int, as_json: bool) -> None:
     """Find a world's program, write it down with its record, and
     show what was found; the exit status says whether it explains.
     """
-    result = induced(world, out, fields, budget, seconds, seed, episodes)
+    result = induced(world, out, search, episodes, seed)
     show(result, as_json, *found_parts(result))
     if result["verdict"] == "unexplained":
         raise typer.Exit(UNEXPLAINED)
 
 
-def induced(
-    world: World, out: Path, fields: str | None, budget: int, seconds: float, seed: int, episodes: int | None = None
-) -> dict[str, Any]:
+def induced(world: World, out: Path, search: Search, episodes: int | None, seed: int) -> dict[str, Any]:
     """The record of an induction, after program and record were written."""
     from visualpatchworld.files import make_folder, to_json, write_text, writing
     from visualpatchworld.induction.discover import discover, summary
@@ -134,11 +134,11 @@ def induced(
     with writing(folder / PROGRAM) as aside, working("inducing") as progress:
         found = discover(
             world,
-            budget=budget,
+            budget=search.steps,
             seed=seed,
-            seconds=seconds,
+            seconds=search.seconds,
             episodes=episodes,
-            fields=corrections(fields),
+            fields=corrections(search.fields),
             progress=progress,
         )
         aside.write_text(found.program.text, encoding="utf-8")
@@ -167,21 +167,21 @@ def found_parts(result: Mapping[str, Any]) -> list[Any]:
     return [fields_table(result["world"], result["fields"]), constants, "\n".join(line for line in lines if line)]
 
 
-def rollout(program: Path, world: World, horizon: int, last: int | None, as_json: bool) -> None:
+def rollout(program: Path, world: World, horizon: int, last: int | None, seed: int, as_json: bool) -> None:
     """Roll a program out along a log, and measure its error by horizon in units of each field's spread of change."""
     import numpy as np
 
     from visualpatchworld.induction.windows import replay_errors
     from visualpatchworld.program.program import read_program
     from visualpatchworld.world.collect import collect
-    from visualpatchworld.world.log import LogWorld
+    from visualpatchworld.world.log import INTERPOLATED, LogWorld
 
     model = read_program(program)
-    if isinstance(world, LogWorld) and "_next" in (model.text.split('"""')[1] if '"""' in model.text else ""):
+    if isinstance(world, LogWorld) and any(line.startswith(INTERPOLATED) for line in model.text.splitlines()):
         world = world.with_neighbours()
     with working("rolling out") as progress:
         progress("collecting")
-        seen = collect(world, 1000, np.random.default_rng(1))[-last if last else None :]
+        seen = collect(world, 1000, np.random.default_rng(seed))[-last if last else None :]
         errors, by_field = replay_errors(model, seen, horizon)
     result = {
         "world": world.name,
@@ -205,37 +205,43 @@ def _by_name(row: Mapping[str, float], names: Sequence[str]) -> dict[str, float]
 def plan(
     world: World,
     program: Path,
-    episodes: int,
-    seed: int,
+    asked: Asked,
     as_json: bool,
     *,
     on_true_world: int | None = None,
     video: Path | None = None,
+    sandbox: bool = False,
+    unfiltered: bool = False,
 ) -> None:
     """Plan for the return in a world with a program's reward and end."""
-    result = planned(world, program, episodes, seed, on_true_world=on_true_world, films=video)
+    result = planned(
+        world, program, asked, on_true_world=on_true_world, films=video, sandbox=sandbox, unfiltered=unfiltered
+    )
     show(result, as_json)
 
 
 def planned(
     world: World,
     program: Path,
-    episodes: int,
-    seed: int,
+    asked: Asked,
     *,
     on_true_world: int | None = None,
     films: Path | None = None,
+    sandbox: bool = False,
+    unfiltered: bool = False,
 ) -> dict[str, Any]:
     """The report of planned episodes, beside random and zero actions
     and the same planner on the true world, on the same starts.
 
     Unless someone says how many episodes, the true world is planned in for as many as fit into half a minute. The first
-    episode is filmed where there are pictures.
+    episode is filmed where there are pictures. The program runs here, or with `sandbox` nowhere but there.
     """
-    from visualpatchworld.plan.reward import evaluate_return
+    from visualpatchworld.plan.reward import evaluate_return, return_planner
     from visualpatchworld.program.program import read_program
 
     keep_compiled(all_cores=True)
+    episodes, seed = asked.episodes, asked.seed
+    planner = return_planner(asked.planner, asked.horizon, world.action_space)
     model = read_program(program)
     shown: dict[str, Any] = {}
     filmed = None
@@ -267,8 +273,11 @@ def planned(
         found = evaluate_return(
             world,
             model,
+            planner,
             episodes=episodes,
             seed=seed,
+            sandbox=sandbox,
+            unfiltered=unfiltered,
             true_world_episodes=episodes if on_true_world is None else on_true_world,
             true_world_seconds=TRUE_WORLD_SECONDS if on_true_world is None else None,
             on_episode=told,
@@ -286,21 +295,17 @@ def planned(
 
 
 def plan_to_goal(
-    world: World,
-    program: Path,
-    goal: Path,
-    episodes: int,
-    seed: int,
-    tolerance: float,
-    budget: int | None,
-    as_json: bool,
+    world: World, program: Path, goal: Path, asked: Asked, tolerance: float, budget: int | None, as_json: bool
 ) -> None:
     """Plan from a world's starts to a given state, and show how often it is reached."""
     from visualpatchworld.paper.task import wilson_percent
     from visualpatchworld.plan.goal_state import evaluate_goal
+    from visualpatchworld.plan.reward import return_planner
     from visualpatchworld.program.program import read_program
 
     keep_compiled(all_cores=True)
+    episodes, seed = asked.episodes, asked.seed
+    planner = return_planner(asked.planner, asked.horizon, world.action_space)
     model = read_program(program)
     with working("planning") as progress:
 
@@ -311,31 +316,47 @@ def plan_to_goal(
             )
 
         found = evaluate_goal(
-            world, model, goal, episodes=episodes, seed=seed, tolerance=tolerance, budget=budget, on_episode=told
+            world,
+            model,
+            goal,
+            planner,
+            episodes=episodes,
+            seed=seed,
+            tolerance=tolerance,
+            budget=budget,
+            on_episode=told,
         )
     low, high = wilson_percent(sum(steps is not None for steps in found.steps), episodes)
     known = {"world": world.name, "program": str(program), "program_hash": model.hash, "task": "goal", "seed": seed}
     show(known | found.report | {"ci95": [low, high]}, as_json)
 
 
-def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_json: bool) -> None:
+def run(
+    open_it: Callable[[], World],
+    out: Path,
+    search: Search,
+    episodes: int | None,
+    asked: Asked,
+    on_true_world: int,
+    as_json: bool,
+) -> None:
     """Look, induce, check, plan for the reward where there is one, and write the page; each opens the world anew."""
     from visualpatchworld.extras import need
     from visualpatchworld.files import to_json, write_text
-    from visualpatchworld.induction.discover import BUDGET
+    from visualpatchworld.plan.reward import return_planner
     from visualpatchworld.program.program import read_program
     from visualpatchworld.report.recording import check
     from visualpatchworld.report.run_page import write_report
     from visualpatchworld.report.world import CHECK, FILMS, PLAN
 
     need("report")  # told before the long work, not after it
-
     began = time.perf_counter()
     world = open_it()
+    return_planner(asked.planner, asked.horizon, world.action_space)
     acted = {"reset", "reward"} <= world.powers
-    seen = f"at most {BUDGET} of its steps" if "reset" in world.powers else "its rows"
+    seen = f"at most {search.steps} of its steps" if "reset" in world.powers else "its rows"
     announce(1, 4, f"a program of {world.name}, from {seen}")
-    result = induced(world, out, None, BUDGET, 60.0, seed)
+    result = induced(world, out, search, episodes, asked.seed)
     parts = found_parts(result)
     for earlier in (out / CHECK, out / PLAN, *(out / FILMS).glob("*.mp4")):
         earlier.unlink(missing_ok=True)
@@ -348,11 +369,11 @@ def run(open_it: Callable[[], World], out: Path, episodes: int, seed: int, as_js
     with working("checking") as progress:
         progress("steps")
         names = [field["name"] for field in result["fields"]]
-        checked = check(read_program(out / PROGRAM), open_it(), names, seed)
+        checked = check(read_program(out / PROGRAM), open_it(), names, asked.seed)
     write_text(out / CHECK, to_json(checked) + "\n")
     if acted and result["reward"]["paid"]:
-        announce(3, 4, f"{episodes} episodes planned for its reward with the program, acted in the true world")
-        result["plan"] = planned(open_it(), out / PROGRAM, episodes, seed, on_true_world=0, films=out / FILMS)
+        announce(3, 4, f"{asked.episodes} episodes planned for its reward with the program, acted in the true world")
+        result["plan"] = planned(open_it(), out / PROGRAM, asked, on_true_world=on_true_world, films=out / FILMS)
         earned = result["plan"]
         write_text(out / PLAN, to_json(earned, indent=2) + "\n")
         parts.append(

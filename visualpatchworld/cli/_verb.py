@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console, Group, RenderableType
 from rich.progress import (
     BarColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
     TaskProgressColumn,
     TextColumn,
@@ -25,6 +25,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from visualpatchworld.cli._options import Needs
 from visualpatchworld.domain import Domain, load_domain
 from visualpatchworld.errors import BadConstant, VpwError
 from visualpatchworld.files import from_json, make_folder, read_bytes, to_json, write_text
@@ -36,11 +37,40 @@ if TYPE_CHECKING:
 
 MOST = 1_000_000  # of anything that can be counted: a typing slip is told, not waited for
 LARGEST_SEED = 2**32 - 1  # that every generator of random numbers takes
+
+
+def finite(value: float | tuple[float, ...] | None) -> float | tuple[float, ...] | None:
+    """The value of an option that has to be a number; `nan` and `inf` are none."""
+    for number in value if isinstance(value, tuple) else () if value is None else (value,):
+        if not math.isfinite(number):
+            raise typer.BadParameter(f"{number} is not a number to calculate with")
+    return value
+
+
 DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Name of a domain; `vpw domains` lists them.")]
+
+
+def find_here(world: str | None) -> str | None:
+    """The name of a world as it was typed; for `mine:Env-v0`, `mine.py` may lie in the present folder.
+
+    That folder comes last, so that it stands in for nothing that is installed, and for no other name at all: a file in
+    a downloaded folder may be called like a package that is missing.
+    """
+    if world is not None and ":" in world:
+        from visualpatchworld.world.open import module_of
+
+        with suppress(OSError):  # the folder is gone
+            here = str(Path.cwd())
+            if module_of(world) is not None and here not in sys.path:
+                sys.path.append(here)
+    return world
+
+
 WorldName = Annotated[
     str,
     typer.Argument(
         metavar="WORLD",
+        callback=find_here,
         help="A domain, a Gymnasium id, dmc:DOMAIN/TASK, or a log (.npz .csv .parquet .h5 minari: lerobot:).",
     ),
 ]
@@ -48,23 +78,11 @@ Fields = Annotated[
     str | None,
     typer.Option("--fields", metavar="NAME=ROLE,...", help="Correct what fields are: theta=angle,w=velocity:theta."),
 ]
-ActionColumns = Annotated[
-    str | None, typer.Option("--action", metavar="COL,COL", help="Columns of a table that are actions; or none.")
-]
-StateColumns = Annotated[
-    str | None, typer.Option("--state", metavar="COL,COL", help="Columns of a table that are observed.")
-]
-EpisodeColumn = Annotated[
-    str | None, typer.Option("--episode", metavar="COL", help="Column of a table that tells episodes apart.")
-]
-StepSeconds = Annotated[
-    float | None, typer.Option("--dt", metavar="SECONDS", help="Seconds between two rows of a log.")
-]
 DomainOption = Annotated[
     str, typer.Option("--domain", metavar="DOMAIN", help="Name of a domain; `vpw domains` lists them.")
 ]
 TraceFile = Annotated[Path, typer.Argument(metavar="FILE.h5", help="Trace file in the LeWM layout.")]
-View = Annotated[Source, typer.Option(help="Path from observation to scene graph.")]
+Via = Annotated[Source, typer.Option(help="Path from observation to scene graph.")]
 Seed = Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Same seed, same output.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else there.")]
 InSandbox = Annotated[
@@ -74,19 +92,23 @@ InSandbox = Annotated[
         help="Run the program nowhere but in the sandbox; for any that you have not read, a model's among them.",
     ),
 ]
+# Where a program can not be locked in, the option is there to say so.
+NoSandbox = Annotated[bool, typer.Option("--sandbox", hidden=True)]
 Unfiltered = Annotated[
     bool,
     typer.Option(
         "--unfiltered", help="With --sandbox: go on where the machine cannot keep the program from your files."
     ),
+    Needs("--sandbox"),
 ]
 Vary = Annotated[
     list[str] | None,
     typer.Option(
         "--vary",
         metavar="NAME=VALUE",
-        help="Change a constant of the simulator (repeatable); `vpw domains --json` lists them.",
+        help="Change a constant of a domain's simulator (repeatable); `vpw domains --json` lists them.",
     ),
+    Needs("domain", instead="an environment of your own can be registered with other settings"),
 ]
 
 
@@ -106,47 +128,6 @@ def changes(vary: Sequence[str] | None) -> dict[str, str]:
             raise BadConstant(f"--vary takes NAME=VALUE, not '{change}'.")
         asked[name] = value
     return asked
-
-
-def finite(value: float | tuple[float, ...] | None) -> float | tuple[float, ...] | None:
-    """The value of an option that has to be a number; `nan` and `inf` are none."""
-    for number in value if isinstance(value, tuple) else () if value is None else (value,):
-        if not math.isfinite(number):
-            raise typer.BadParameter(f"{number} is not a number to calculate with")
-    return value
-
-
-class LogColumns(NamedTuple):
-    """What `--action`, `--state`, `--episode` and `--dt` say of a log."""
-
-    action: str | None = None
-    state: str | None = None
-    episode: str | None = None
-    dt: float | None = None
-
-
-LOG_OPTIONS = {"action": ActionColumns, "state": StateColumns, "episode": EpisodeColumn, "dt": StepSeconds}
-
-
-def reads_logs(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb with the options that say how a log is read, in place of its parameter `log`,
-    which gets them together.
-    """
-    signature = inspect.signature(verb, eval_str=True)
-
-    @functools.wraps(verb)
-    def with_options(**given: Any) -> None:
-        told = {name: given.pop(name) for name in LOG_OPTIONS}
-        finite(told["dt"])
-        verb(**given, log=LogColumns(**told))
-
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    options = [
-        inspect.Parameter(name, kind, default=None, annotation=annotation) for name, annotation in LOG_OPTIONS.items()
-    ]
-    parameters = [part for name, one in signature.parameters.items() for part in (options if name == "log" else [one])]
-    with_options.__signature__ = signature.replace(parameters=parameters)  # pyright: ignore[reportAttributeAccessIssue]
-    return with_options
 
 
 Item = TypeVar("Item")
@@ -179,7 +160,7 @@ def progress(items: Iterable[Item], what: str, total: int) -> Iterator[Iterable[
     """The items, with a bar on stderr while they come, if someone is watching there."""
     console = _console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _shown(*columns, console=console) as bar:
         task = bar.add_task(what, total=total)
 
         # Not rich's own `track`: its thread outlives a failure between two items and keeps the process from ending.
@@ -192,13 +173,21 @@ def progress(items: Iterable[Item], what: str, total: int) -> Iterator[Iterable[
 
 
 @contextmanager
+def _shown(*columns: ProgressColumn, console: Console) -> Iterator[Progress]:
+    """A bar that starts only where someone is watching: some versions of Rich end even a disabled one with a line."""
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with bar if console.is_terminal else nullcontext():
+        yield bar
+
+
+@contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
     """A function to say what is being done now; it shows on stderr with the time so far,
     if someone is watching there.
     """
     console = _console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _shown(*columns, console=console) as bar:
         task = bar.add_task(what)
         yield lambda stage: bar.update(task, description=f"{what}: {stage}")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from visualpatchworld.cli._options import Needs, Without
 from visualpatchworld.cli._verb import MOST, AsJson, DomainName, Seed, fields_table, finite, progress, show, working
 from visualpatchworld.domain import find_domains, load_domain
 from visualpatchworld.errors import UnknownName, VpwError, WorkerFailed
@@ -32,7 +33,9 @@ def bench(
         "runs/bench"
     ),
     workers: Annotated[
-        int, typer.Option(min=1, max=MOST, metavar="N", help="Cells side by side; one plan alone can use all cores.")
+        int,
+        typer.Option(min=1, max=MOST, metavar="N", help="Cells side by side; one plan alone can use all cores."),
+        Without("--dask"),
     ] = 1,
     dask: Annotated[
         str | None,
@@ -51,14 +54,22 @@ def bench(
         str | None, typer.Option(metavar="URL", help="OpenAI-compatible endpoint that writes for the baselines.")
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The model to ask for there.")] = None,
-    calls: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Calls that each baseline may make.")] = 8,
-    max_tokens: Annotated[int, typer.Option(min=16, max=MOST, metavar="N", help="A model's longest answer.")] = 1500,
+    calls: Annotated[
+        int,
+        typer.Option(min=1, max=MOST, metavar="N", help="Calls that each baseline may make."),
+        Needs("--endpoint"),
+    ] = 8,
+    max_tokens: Annotated[
+        int, typer.Option(min=16, max=MOST, metavar="N", help="A model's longest answer."), Needs("--endpoint")
+    ] = 1500,
     prompt_tokens: Annotated[
-        int, typer.Option(min=200, max=MOST, metavar="N", help="About how long a prompt may be.")
+        int, typer.Option(min=200, max=MOST, metavar="N", help="About how long a prompt may be."), Needs("--endpoint")
     ] = 6000,
     as_json: AsJson = False,
 ) -> None:
     """Collect, make programs, measure and plan for all of a suite; run it again to go on where it stopped.
+
+    A program is code: those that are induced here run in this process, those that a model wrote in the sandbox alone.
 
     Example: vpw bench smoke --out runs/bench
 
@@ -85,10 +96,18 @@ def bench(
         name, equals, path = entry.partition("=")
         if not equals or name not in found:
             raise VpwError(f"--traces takes DOMAIN=FILE.h5 with a domain of {', '.join(found)}, not '{entry}'.")
-        if name in names:
-            given.append(Source(name, Path(path), folders["programs"] / Path(path).stem / PROGRAM))
+        if name not in names:
+            raise VpwError(f"--traces names '{name}', which --domain leaves out.")
+        given.append(Source(name, Path(path), folders["programs"] / Path(path).stem / PROGRAM))
 
     wanted = _only(sources(chosen, given), method)
+    if (method or writer) and not any(source.rival for source in wanted):
+        told = "--method" if method else "--endpoint and --model"
+        raise VpwError(f"The suite '{suite}' has no baselines; leave out {told}.")
+    used = {source.traces for source in wanted}
+    for source in given[len(names) :]:
+        if source.traces not in used:
+            raise VpwError(f"The suite '{suite}' takes no tasks from '{source.traces}'; leave out --traces.")
     for folder in folders.values():
         make_folder(folder)
     with _runner(dask, out, workers) as run:
@@ -211,11 +230,14 @@ def baseline(
         Path | None, typer.Option(metavar="FILE.h5", help="Episodes to learn from; collected when not given.")
     ] = None,
     episodes: Annotated[
-        int, typer.Option(min=2, max=MOST, metavar="N", help="How many episodes to collect without --traces.")
+        int,
+        typer.Option(min=2, max=MOST, metavar="N", help="How many episodes to collect without --traces."),
+        Without("--traces"),
     ] = 50,
     record: Annotated[
         Path | None,
         typer.Option(metavar="FILE.jsonl", help="Recording to write or continue; DIR/calls.jsonl if not given."),
+        Without("--replay"),
     ] = None,
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="Recording that answers every call, offline.")
@@ -226,7 +248,9 @@ def baseline(
         int, typer.Option(min=200, max=MOST, metavar="N", help="About how long a prompt may be.")
     ] = 6000,
     timeout: Annotated[
-        float, typer.Option(min=1.0, callback=finite, metavar="SECONDS", help="How long to wait for one answer.")
+        float,
+        typer.Option(min=1.0, callback=finite, metavar="SECONDS", help="How long to wait for one answer."),
+        Without("--replay"),
     ] = 300.0,
     concurrency: Annotated[
         int, typer.Option(min=1, max=MOST, metavar="N", help="Calls side by side, where a method can.")
@@ -239,6 +263,8 @@ def baseline(
     as_json: AsJson = False,
 ) -> None:
     """Let a language model write the program, in the way of a published baseline.
+
+    A program is code: what the model writes runs nowhere but in the sandbox.
 
     Example: vpw baseline METHOD DOMAIN --endpoint http://127.0.0.1:8080/v1 --model NAME --out runs/METHOD
     """

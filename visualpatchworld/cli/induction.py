@@ -14,25 +14,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from visualpatchworld.cli._goals import goal_config
+from visualpatchworld.cli._groups import NO_ACTING, Goal, LogColumns, Planning, Search
+from visualpatchworld.cli._options import Needs, Refused, Without
 from visualpatchworld.cli._verb import (
     MOST,
     AsJson,
     DomainName,
-    Fields,
-    LogColumns,
+    NoSandbox,
     Seed,
     Vary,
     WorldName,
     announce,
     candidates_table,
-    changes,
-    finite,
     keep_compiled,
     note_seconds,
     planned,
     program_table,
     progress,
-    reads_logs,
     show,
     success_list,
     timed,
@@ -40,38 +39,65 @@ from visualpatchworld.cli._verb import (
     varied_domain,
     working,
 )
-from visualpatchworld.domain import DEFAULT, Domain, find_domains
+from visualpatchworld.domain import Domain, find_domains
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import from_json, read_bytes, to_json
-from visualpatchworld.scene.schema import Source
 from visualpatchworld.simulator import Constants
 
 if TYPE_CHECKING:  # reading traces takes a while to load
     from visualpatchworld.trace.episode import Episode
 
 
-OFFSET = 25  # steps from start to goal
+Episodes = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=MOST,
+        metavar="N",
+        help="How many episodes to collect, or to read of a log: 50 of a domain, else as many as --steps allows, or all.",
+    ),
+    Without("--traces"),
+]
 
 
-@reads_logs
 def run(
     world: WorldName,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for all that is made; runs/DOMAIN when not given.")
+        Path | None, typer.Option(metavar="DIR", help="Folder for all that is made; runs/WORLD when not given.")
     ] = None,
-    episodes: Annotated[
-        int, typer.Option(min=3, max=MOST, metavar="N", help="How many to collect; the last fifth is kept for tasks.")
-    ] = 50,
-    tasks: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many tasks to plan for.")] = 20,
+    episodes: Episodes = None,
+    tasks: Annotated[
+        int,
+        typer.Option(min=1, max=MOST, metavar="N", help="How many tasks, or episodes for a reward, to plan for."),
+        Without("log", instead=NO_ACTING),
+    ] = 20,
+    search: Search = Search(),
+    planning: Planning = Planning(),
+    goal: Annotated[Goal, Needs("domain", instead="`vpw plan` plans for a goal there")] = None,
+    on_true_world: Annotated[
+        int,
+        typer.Option(
+            min=0, max=MOST, metavar="N", help="For a reward: plan N episodes with the true world as the model, too."
+        ),
+        Needs("environment"),
+    ] = 0,
     seed: Seed = 42,
     log: LogColumns = LogColumns(),
     vary: Vary = None,
+    sandbox: Annotated[
+        NoSandbox,
+        Refused(
+            instead="this verb makes the program that it runs; `vpw plan` and `vpw rollout` lock in one that you have"
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Collect episodes, find the program, write it down, plan with it, film that and report;
-    in any world that is no domain, look first.
+    """Collect episodes, find the program, write it down, plan with it, film that and report.
+    For worlds other than domains, it reads the fields first.
 
-    What an earlier run with the same settings has left in the folder is kept.
+    It takes the options of `vpw induce` and `vpw plan` that apply to the world. What an earlier run with the same
+    settings has left in the folder is kept, the program of a domain included, which may have been edited since. A
+    program is code: it runs in this process with all your rights.
 
     Example: vpw run DOMAIN --out runs/DOMAIN
 
@@ -79,43 +105,42 @@ def run(
     """
     from visualpatchworld.cli import _any_world
     from visualpatchworld.files import make_folder
-    from visualpatchworld.paper.evaluation import EvalConfig
+    from visualpatchworld.induction.induce import check_view
     from visualpatchworld.program.program import load_program
     from visualpatchworld.report.run_page import write_report
 
     began = time.perf_counter()
     if world not in find_domains():
-        open_it = partial(_any_world.opened, world, *log)
-        _any_world.run(open_it, out or Path("runs") / _any_world.folder_name(world), tasks, seed, as_json)
-        return
+        folder = out or Path("runs") / _any_world.folder_name(world)
+        asked = _any_world.Asked(tasks, seed, planning.planner, planning.horizon)
+        return _any_world.run(
+            partial(_any_world.opened, world, log), folder, search, episodes, asked, on_true_world, as_json
+        )
+    if episodes is not None and episodes < LEAST_EPISODES:
+        raise VpwError(f"A domain needs at least {LEAST_EPISODES} episodes: some to fit to and one for tasks.")
     keep_compiled(all_cores=True)
+    check_view(search.view)
     domain, constants = varied_domain(world, vary)
+    config = goal_config(
+        domain, constants, vary, planning, goal, method="vpw", episodes=(), source="episodes", count=tasks, seed=seed
+    )
     folder = make_folder(out or Path("runs") / domain.name)
     traces = folder / "episodes.h5"
-    announce(1, 4, f"{episodes} episodes of {domain.title}")
-    config = EvalConfig(
-        domain=domain,
-        constants=constants,
-        vary=changes(vary),
-        method="vpw",
-        program=None,
-        observe="oracle",
-        score="induced",
-        episodes=_episodes(traces, domain, constants, episodes, seed),
-        source=traces.stem,
-        count=tasks,
-        offset=OFFSET,
-        seed=seed,
-        metric=next(iter(domain.metrics)),
-        planner_name=DEFAULT,
-    )
+    count = DOMAIN_EPISODES if episodes is None else episodes
+    announce(1, 4, f"{count} episodes of {domain.title}" if search.traces is None else f"episodes of {search.traces}")
+    seen = _episodes(traces, domain, constants, search, count, seed)
+    config = dataclasses.replace(config, episodes=seen)
     _ = config.tasks  # too few are told before the long work, not after it
     announce(2, 4, "a program of them: experiments choose its form, rollouts fit its constants")
-    induction = _induction(folder, domain, constants, config.episodes, seed)
+    induction = _induction(folder, domain, constants, seen, search, seed)
     path = folder / "world_model.py"
     program = load_program(path, domain.scene.state_space, domain.layout.action.width)
-    announce(3, 4, f"{tasks} tasks planned with the program, acted in the true world")
-    planning = planned(dataclasses.replace(config, program=program), path, folder / "results", folder / "films")
+    by = "the simulator" if config.score == "simulator" else "the program"
+    announce(3, 4, f"{tasks} tasks planned with {by}, acted in the true world")
+    config = dataclasses.replace(
+        config, **({"method": "engine"} if config.score == "simulator" else {"program": program})
+    )
+    planning_result = planned(config, path, folder / "results", folder / "films")
     announce(4, 4, f"a page of all that, {folder / 'report.html'}")
     with working("writing the page") as stage:
         page = write_report(folder, stage).path
@@ -125,44 +150,57 @@ def run(
         "program": str(path),
         "edited": program.hash != induction["program_hash"],
         "induction": induction,
-        "planning": planning,
-        "films": planning["films"],
+        "planning": planning_result,
+        "films": planning_result["films"],
         "report": str(page),
         "seconds": round(time.perf_counter() - began, 1),
     }
-    show(
+    chosen = {**domain.probe_tolerances, **induction.get("probe_tolerances", {})}
+    return show(
         result,
         as_json,
-        candidates_table(induction["candidates"], {**domain.probe_tolerances, **induction.get("probe_tolerances", {})}),
+        *([candidates_table(induction["candidates"], chosen)] if induction["candidates"] else []),
         unexplained_sentence(induction["unexplained_probes"]),
         program_table(induction),
-        success_list(planning),
+        success_list(planning_result),
         "\n".join(_closing_lines(result)),
     )
 
 
-def _episodes(path: Path, world: Domain, constants: Constants, count: int, seed: int) -> Sequence[Episode]:
-    """The episodes in the file where they are those asked for, else new ones, which are then there."""
+def _episodes(
+    path: Path, world: Domain, constants: Constants, search: Search, count: int, seed: int
+) -> Sequence[Episode]:
+    """The episodes in the file where they are those asked for, else others, which are then there."""
     from visualpatchworld.errors import BadTrace
     from visualpatchworld.report.run import TIMINGS
     from visualpatchworld.trace.episode import collect
     from visualpatchworld.trace.file import read_traces, write_traces
 
+    if search.traces is not None:
+        given = read_traces(search.traces, world)
+        if not path.exists() or not path.samefile(search.traces):
+            write_traces(
+                path, given.episodes, world.layout, domain=world.name, constants=given.constants, seed=given.seed
+            )
+        return read_traces(path, world).episodes
+    pixels = search.view == "tool"
     try:
         kept = read_traces(path, world)
-        if (kept.constants, kept.seed, len(kept.episodes)) == (constants, seed, count):
+        seen = not pixels or all(episode.frames is not None for episode in kept.episodes)
+        if seen and (kept.constants, kept.seed, len(kept.episodes)) == (constants, seed, count):
             return kept.episodes
     except BadTrace:
         pass  # none is there, or it is damaged: either way there will be a new one
     began = time.perf_counter()
-    with progress(collect(world, constants, episodes=count, seed=seed), "collecting", count) as recorded:
+    collecting = collect(world, constants, episodes=count, seed=seed, pixels=pixels)
+    with progress(collecting, "collecting", count) as recorded:
         write_traces(path, recorded, world.layout, domain=world.name, constants=constants, seed=seed)
     note_seconds(path.with_name(TIMINGS), {"collect": time.perf_counter() - began})
     return read_traces(path, world).episodes
 
 
 def _induction(
-    folder: Path, world: Domain, constants: Constants, episodes: Sequence[Episode], seed: int
+    folder: Path, world: Domain, constants: Constants, episodes: Sequence[Episode], search: Search, seed: int
 ) -> dict[str, Any]:
     """How the program in the folder came about; it is induced where it is not there or was made with other settings."""
     from visualpatchworld import __version__
@@ -177,13 +215,26 @@ def _induction(
         "episodes": len(episodes),
         "seed": seed,
         "constants": dataclasses.asdict(constants),
+        "traces": None if search.traces is None else search.traces.stem,
+        "view": search.view,
+        "sketch": search.sketch,
+        "thorough": search.thorough,
     }
     kept = _read_json(record)
     if path.is_file() and (kept.get("domain"), kept.get("settings")) == (world.name, settings):
         return kept
     seconds: dict[str, float] = {}
     with writing(path) as aside, working("inducing") as shown, timed(shown, seconds) as stage:
-        induction = induce_from(world, constants, for_fitting(episodes), seed=seed, progress=stage)
+        induction = induce_from(
+            world,
+            constants,
+            for_fitting(episodes),
+            view=search.view,
+            seed=seed,
+            sketch=search.sketch,
+            thorough=search.thorough,
+            progress=stage,
+        )
         aside.write_text(induction.program.text, encoding="utf-8")
     result = summary(world, induction, str(path)) | {"settings": settings}
     write_text(record, to_json(result, indent=2) + "\n")
@@ -215,14 +266,18 @@ def _closing_lines(result: dict[str, Any]) -> list[str]:
     ]
 
 
-Thorough = Annotated[bool, typer.Option("--thorough", help="Try every candidate, even those that cannot win any more.")]
-
-
 DOMAIN_EPISODES = 50
+LEAST_EPISODES = 3  # for `vpw run`, which fits, validates and plans
 
 
 def probe(
-    domain: DomainName, seed: Seed = 0, vary: Vary = None, thorough: Thorough = False, as_json: AsJson = False
+    domain: DomainName,
+    seed: Seed = 0,
+    vary: Vary = None,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Try every candidate, even those that cannot win any more.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Choose the form of a domain's dynamics by short experiments, and show the evidence.
 
@@ -250,48 +305,16 @@ def probe(
     show(result, as_json, *_evidence(result))
 
 
-@reads_logs
 def induce(
     world: WorldName,
-    traces: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.h5", help="Episodes, all but the last fifth of which are fitted to; collected when not given."
-        ),
-    ] = None,
-    episodes: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=MOST,
-            metavar="N",
-            help="How many episodes to collect, or to read of a log: 50 of a domain, else all.",
-        ),
-    ] = None,
-    view: Annotated[Source, typer.Option(help="Path from observation to scene graph.")] = "oracle",
-    sketch: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Fit this sketch instead of choosing one by probes.")
-    ] = None,
+    episodes: Episodes = None,
+    search: Search = Search(),
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for world_model.py and induction.json.")
     ] = None,
-    steps: Annotated[
-        int,
-        typer.Option(
-            min=50, max=MOST, metavar="N", help="Steps of the world that may be taken, where it is no domain."
-        ),
-    ] = 2000,
-    seconds: Annotated[
-        float,
-        typer.Option(
-            min=1, max=3600, callback=finite, help="About how long the search may take, where it is no domain."
-        ),
-    ] = 60.0,
-    fields: Fields = None,
     log: LogColumns = LogColumns(),
     seed: Seed = 0,
     vary: Vary = None,
-    thorough: Thorough = False,
     as_json: AsJson = False,
 ) -> None:
     """Induce a program: of a domain by probes of its scene, of any other world or log by
@@ -308,32 +331,36 @@ def induce(
     from visualpatchworld.trace.file import read_traces
 
     if world not in find_domains():
-        opened = _any_world.opened(world, *log)
-        _any_world.induce(
-            opened, out or Path("runs") / _any_world.folder_name(world), fields, steps, seconds, seed, as_json, episodes
-        )
-        return
+        folder = out or Path("runs") / _any_world.folder_name(world)
+        return _any_world.induce(_any_world.opened(world, log), folder, search, episodes, seed, as_json)
     keep_compiled()
-    check_view(view)
+    check_view(search.view)
     domain, constants = varied_domain(world, vary)
-    if sketch is not None:
-        domain.family(domain.scene.objects(constants)).named(sketch)
+    if search.sketch is not None:
+        domain.family(domain.scene.objects(constants)).named(search.sketch)
     folder = make_folder(out or Path("runs") / domain.name)
     program_path = folder / "world_model.py"
     with writing(program_path) as aside, working("inducing") as progress:
-        if traces is None:
+        if search.traces is None:
             wanted = DOMAIN_EPISODES if episodes is None else max(episodes, 2)
             progress(f"collecting {wanted} episodes")
-            seen = list(collect(domain, constants, episodes=wanted, seed=seed, pixels=view == "tool"))
+            seen = list(collect(domain, constants, episodes=wanted, seed=seed, pixels=search.view == "tool"))
         else:
-            seen = for_fitting(read_traces(traces, domain).episodes)
+            seen = for_fitting(read_traces(search.traces, domain).episodes)
         induction = induce_from(
-            domain, constants, seen, view=view, seed=seed, sketch=sketch, thorough=thorough, progress=progress
+            domain,
+            constants,
+            seen,
+            view=search.view,
+            seed=seed,
+            sketch=search.sketch,
+            thorough=search.thorough,
+            progress=progress,
         )
         aside.write_text(induction.program.text, encoding="utf-8")
     result = summary(domain, induction, str(program_path))
     write_text(folder / "induction.json", to_json(result, indent=2) + "\n")
-    show(result, as_json, *(_evidence(result) if result["candidates"] else ()), program_table(result))
+    return show(result, as_json, *(_evidence(result) if result["candidates"] else ()), program_table(result))
 
 
 def _evidence(result: Mapping[str, Any]) -> tuple[Table, str]:

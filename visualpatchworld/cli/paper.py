@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from visualpatchworld.cli._verb import MOST, AsJson, DomainName, Seed, progress, show, working
+from visualpatchworld.cli._options import Needs, Without
+from visualpatchworld.cli._verb import MOST, AsJson, DomainName, InSandbox, Seed, progress, show, working
 from visualpatchworld.cli.plan import TASK_EPISODES, TASK_EPISODES_SEED
 from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import UnknownName, VpwError
@@ -23,7 +24,12 @@ def analyse(
     domain: DomainName,
     program: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.py", help="A world model; when not given, each in DIR/programs for these episodes."),
+        typer.Option(
+            metavar="FILE.py",
+            help="A world model: code, which runs here unless --sandbox is given; when not given, each in DIR/programs "
+            "for these episodes.",
+        ),
+        Without("kind audit", instead="an audit is of the tool path"),
     ] = None,
     traces: Annotated[
         Path | None,
@@ -35,17 +41,22 @@ def analyse(
     results: Annotated[
         Path, typer.Option(metavar="DIR", help="What `vpw bench --out DIR` fills, or a folder of results.")
     ] = Path("runs/bench"),
-    method: Annotated[str, typer.Option(help="Whose program it is.")] = "vpw",
+    method: Annotated[str, typer.Option(help="Whose program it is."), Needs("--program")] = "vpw",
     sandbox: Annotated[
-        bool, typer.Option("--sandbox", help="The program is a model's: run it nowhere but in the sandbox.")
+        InSandbox,
+        Needs("--program", instead="of the programs in DIR, those that a model wrote always run in the sandbox"),
     ] = False,
     frames: Annotated[
-        int, typer.Option(min=1, max=MOST, metavar="N", help="How many pictures an audit looks at.")
+        int,
+        typer.Option(min=1, max=MOST, metavar="N", help="How many pictures an audit looks at."),
+        Needs("kind audit"),
     ] = 500,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Measure an analysis and keep it among the results, where tables and figures find it.
+
+    A program is code: it runs in this process with all your rights, or with --sandbox in a locked process alone.
 
     Example: vpw analyse rollout DOMAIN --program world_model.py --traces episodes.h5 --results runs/bench
     """
@@ -113,7 +124,9 @@ def table(
     name: Annotated[str, typer.Argument(metavar="ID", help="Which table; a wrong name lists them.")],
     results: Annotated[Path | None, typer.Option(metavar="DIR", help=RESULTS_HELP)] = None,
     layout: Annotated[
-        str, typer.Option("--format", metavar="[text|markdown|latex|html|json]", help="How it is written.")
+        str,
+        typer.Option("--format", metavar="[text|markdown|latex|html|json]", help="How it is written."),
+        Without("--json"),
     ] = "text",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there instead of showing it.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -187,6 +200,11 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="Where such a page goes; report.html or worlds.html beside the results."),
     ] = None,
+    sandbox: Annotated[
+        bool,
+        typer.Option("--sandbox", help="Always so: the program of a run predicts nowhere but in the sandbox."),
+        Without("--paper", "--worlds", instead="no program runs for such a page"),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write one HTML file that shows everything: it loads nothing, so that it opens

@@ -4,24 +4,26 @@ and refit it to what it did not predict.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from visualpatchworld.cli._goals import goal_config, need_program, sandboxed
+from visualpatchworld.cli._groups import Goal, Planning
+from visualpatchworld.cli._options import Needs, Refused, Without
 from visualpatchworld.cli._verb import (
     LARGEST_SEED,
     MOST,
     AsJson,
     DomainName,
     InSandbox,
+    NoSandbox,
     Seed,
     Unfiltered,
     Vary,
     WorldName,
-    changes,
-    finite,
     keep_compiled,
     planned,
     progress,
@@ -30,16 +32,13 @@ from visualpatchworld.cli._verb import (
     varied_domain,
     working,
 )
-from visualpatchworld.domain import DEFAULT, find_domains
+from visualpatchworld.domain import find_domains
 from visualpatchworld.errors import UnknownName, VpwError
-from visualpatchworld.paper.cell import Observe
 
 # Episodes that tasks are drawn from when no file is given;
 # a seed that nobody is likely to have collected training episodes with.
 TASK_EPISODES, TASK_EPISODES_SEED = 50, 982_451_653
-
-
-SCORES = ("induced", "hybrid", "sparing", "simulator")
+EPISODES = {"goal": 50, "reward": 20}
 
 
 def plan(
@@ -47,77 +46,61 @@ def plan(
     program: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.py", help="A world model: code, which runs here; not needed with --score simulator."
+            metavar="FILE.py",
+            help="A world model: code, which runs here unless --sandbox is given; not needed with --score simulator.",
         ),
     ] = None,
-    observe: Annotated[
-        Observe, typer.Option(help="What the planner is told: the simulator's state, or what is read off frames.")
-    ] = "oracle",
-    score: Annotated[
-        str,
-        typer.Option(metavar="[induced|hybrid|sparing|simulator]", help="Who predicts what candidate plans lead to."),
-    ] = "induced",
     traces: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.h5", help="Episodes whose last fifth holds the tasks; collected when not given."),
+        typer.Option(
+            metavar="FILE.h5",
+            help="Of a domain: episodes whose last fifth holds the tasks; collected when not given.",
+        ),
+        Needs("domain", instead="there a program is planned with from where the world itself starts"),
+        Needs("goal"),
     ] = None,
     episodes: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST, metavar="N", help="How many tasks (50), or episodes for a reward (20)."),
+        typer.Option(min=1, max=MOST, metavar="N", help="How many tasks of a domain (50), or episodes elsewhere (20)."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Same seed, same tasks and draws.")] = 42,
-    offset: Annotated[int, typer.Option(min=1, max=MOST, help="Steps from start to goal.")] = 25,
-    metric: Annotated[
-        str | None, typer.Option(help="What counts as success; the domain's main metric when not given.")
-    ] = None,
-    planner: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="How plans are searched for: default, paper, cem, icem, mppi, gradient, ..."),
-    ] = DEFAULT,
-    goals: Annotated[
-        str | None,
-        typer.Option(
-            metavar="[same-episode|other-episode]", help="Goals later in the start's episode, or of another one."
+    planning: Planning = Planning(),
+    goal: Annotated[Goal, Needs("goal")] = None,
+    sandbox: Annotated[
+        InSandbox,
+        Needs(
+            "domain",
+            "reward",
+            instead="a goal is planned for with derivatives of the program, which only this process has: "
+            "read the program first, then leave out --sandbox",
         ),
-    ] = None,
-    goal: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE|NAME=NUMBER,...",
-            help="One goal for all tasks: a picture, or JSON with numbers of some or all fields by name; in "
-            "any world also NAME=NUMBER.",
-        ),
-    ] = None,
-    goal_fields: Annotated[
-        str | None,
-        typer.Option(metavar="NAME,NAME", help="Objects or fields of the goal that count; the others may be anything."),
-    ] = None,
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            min=1e-6, max=100.0, metavar="SCALE", help="The success radius is scaled by this.", callback=finite
-        ),
-    ] = 1.0,
-    budget: Annotated[
-        int | None, typer.Option(min=1, max=MOST, metavar="N", help="Steps allowed, in place of the protocol's.")
-    ] = None,
-    horizon: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=1000, metavar="N", help="Predict and execute N steps at a time, in place of the planner's own."
-        ),
-    ] = None,
-    sandbox: InSandbox = False,
+        Without("--score simulator", instead="nothing is predicted by the program"),
+    ] = False,
     unfiltered: Unfiltered = False,
-    method: Annotated[str, typer.Option(help="Name of the method that the results are kept under.")] = "vpw",
+    method: Annotated[
+        str,
+        typer.Option(help="Of a domain: name of the method that the results are kept under."),
+        Needs("domain", instead="nothing is kept there, and --json prints the result"),
+        Needs("goal"),
+        Without("--score simulator", instead="its results are kept as those of the engine"),
+    ] = "vpw",
     results: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where results are kept; a run goes on where it stopped.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Of a domain: where results are kept; a run goes on where it stopped."),
+        Needs("domain", instead="nothing is kept there, and --json prints the result"),
+        Needs("goal"),
     ] = None,
     video: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also write films of the first tasks there.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Also write films of the first tasks, or of the first episode, there."),
+        Needs("domain", "reward", instead="`vpw record --film` films an episode"),
+        Without("--sandbox", instead="a film shows what the program imagines in this process"),
     ] = None,
     task: Annotated[
-        str, typer.Option(metavar="[goal|reward]", help="Reach goals of episodes, or earn the world's own reward.")
+        str,
+        typer.Option(
+            metavar="[goal|reward]", help="Reach goals (of a domain's episodes, or --goal), or earn the world's reward."
+        ),
     ] = "",
     on_true_world: Annotated[
         int | None,
@@ -128,6 +111,7 @@ def plan(
             help="For a reward: plan N episodes with the true world as the model, too; as many as fit into 30 "
             "s unless given.",
         ),
+        Needs("reward", instead="--score simulator plans for a domain's goals with the true world"),
     ] = None,
     vary: Vary = None,
     as_json: AsJson = False,
@@ -135,7 +119,8 @@ def plan(
     """Plan from starts to goals of episodes that were not fitted to, or for a world's reward;
     acting is always in the true world.
 
-    A program is code with all your rights. Give --sandbox for one that you have not read.
+    A program is code. It runs in this process with all your rights, or with --sandbox in a locked process
+    and nowhere else; give that for a program that you have not read.
 
     Example: vpw plan DOMAIN --program world_model.py
 
@@ -144,62 +129,59 @@ def plan(
     Example: vpw plan DOMAIN --program world_model.py --goal goal.png --goal-fields block
 
     Example: vpw plan Pendulum-v1 --program world_model.py --task goal --goal angle=0,angle_speed=0
+
+    Example: vpw plan Pendulum-v1 --program downloaded.py --sandbox
     """
     from visualpatchworld.cli import _any_world
     from visualpatchworld.files import make_folder
-    from visualpatchworld.paper.evaluation import EvalConfig
     from visualpatchworld.paper.record import read_written
-    from visualpatchworld.paper.task import Goals, counted, read_goal
     from visualpatchworld.plan.scorer import RolloutScorer
     from visualpatchworld.program.program import load_program
-    from visualpatchworld.program.sandbox import sandboxed_rollouts
     from visualpatchworld.trace.episode import collect
     from visualpatchworld.trace.file import read_traces
 
-    if task not in ("", "goal", "reward"):
-        raise UnknownName("task", task, ("goal", "reward"))
+    if task not in ("", *EPISODES):
+        raise UnknownName("task", task, EPISODES)
     if task == "reward" or world not in find_domains():
         if program is None:
             raise VpwError(f"Planning needs --program FILE.py; `vpw induce {world}` makes one.")
-        if task == "goal" or (goal is not None and task != "reward"):
-            if goal is None:
-                raise VpwError("Say with --goal which state is to be reached, as --goal angle=0,speed=0.")
-            _any_world.plan_to_goal(
-                _any_world.opened(world), program, goal, episodes or 20, seed, tolerance, budget, as_json
-            )
-            return
-        _any_world.plan(
-            _any_world.opened(world), program, episodes or 20, seed, as_json, on_true_world=on_true_world, video=video
+        if task == "goal" and goal is None:
+            raise VpwError("Say with --goal which state is to be reached, as --goal angle=0,speed=0.")
+        asked = _any_world.Asked(episodes or EPISODES["reward"], seed, planning.planner, planning.horizon)
+        opened = _any_world.opened(world, vary=vary)
+        if goal is not None:
+            return _any_world.plan_to_goal(opened, program, goal, asked, planning.tolerance, planning.budget, as_json)
+        return _any_world.plan(
+            opened,
+            program,
+            asked,
+            as_json,
+            on_true_world=on_true_world,
+            video=video,
+            sandbox=sandbox,
+            unfiltered=unfiltered,
         )
-        return
-    episodes = episodes or 50
     keep_compiled(all_cores=True)
     domain, constants = varied_domain(world, vary)
-    domain.planner_named(planner)
-    metric = metric or next(iter(domain.metrics))
-    if score not in SCORES:
-        raise UnknownName("way to score", score, SCORES)
-    if metric not in domain.metrics:
-        raise UnknownName("metric", metric, domain.metrics)
-    if goals not in (None, "same-episode", "other-episode"):
-        raise UnknownName("kind of goals", goals, ("same-episode", "other-episode"))
-    if goal is not None and goals is not None:
-        raise VpwError("--goal gives one goal to all tasks; leave out --goals.")
-    fields = tuple(name for name in (goal_fields or "").split(",") if name)
-    counted(domain.scene.state_space, fields)
-    domain.meets(metric, tolerance)
-    given = None if goal is None else read_goal(goal, domain, constants)
-    wanted = Goals("given" if given else goals or "same-episode", tolerance, fields, given)  # type: ignore[arg-type]
-    if program is None and score != "simulator":
-        raise VpwError(f"Scoring '{score}' needs --program FILE.py; `vpw induce {domain.name}` makes one.")
-    if sandbox and video is not None:
-        raise VpwError("--video imagines with the program in this process; leave it out with --sandbox.")
-    names, action_dim = domain.scene.state_space.names, domain.layout.action.width
+    source = "collected" if traces is None else traces.stem
+    config = goal_config(
+        domain,
+        constants,
+        vary,
+        planning,
+        goal,
+        method=method,
+        episodes=(),
+        source=source,
+        count=episodes or EPISODES["goal"],
+        seed=seed,
+    )
+    need_program(planning, program, domain.name)
     model, written_by = None, ""
     if program is not None and sandbox:
         model, written_by = read_written(program)
     elif program is not None:
-        model = load_program(program, domain.scene.state_space, action_dim)
+        model = load_program(program, domain.scene.state_space, domain.layout.action.width)
     folder = make_folder(results or Path("runs") / domain.name / "results")
     if traces is not None:
         seen = read_traces(traces, domain).episodes
@@ -210,56 +192,46 @@ def plan(
             TASK_EPISODES,
         ) as new:
             seen = tuple(new)
-    running = (
-        sandboxed_rollouts(model, names, action_dim, unfiltered=unfiltered)
-        if sandbox and model is not None
-        else nullcontext()
-    )
-    with running as rollouts:
-        config = EvalConfig(
-            domain=domain,
-            constants=constants,
-            vary=changes(vary),
-            program=None if score == "simulator" else model,
-            method="engine" if score == "simulator" else method,
-            observe=observe,
-            score=score,
-            episodes=seen,
-            source="collected" if traces is None else traces.stem,
-            count=episodes,
-            offset=offset,
-            seed=seed,
-            metric=metric,
-            scorer=None if rollouts is None else RolloutScorer(rollouts, domain.cost_for(planner, metric)),
-            written_by="" if score == "simulator" else written_by,
-            planner_name=planner,
-            horizon=horizon,
-            goals=wanted,
-            steps_allowed=budget,
-        )
+    config = replace(config, episodes=seen)
+    by = {"method": "engine"} if planning.score == "simulator" else {"program": model, "written_by": written_by}
+    config = replace(config, **by)
+    with sandboxed(domain, model if sandbox else None, unfiltered) as rollouts:
+        if rollouts is not None:
+            config = replace(config, scorer=RolloutScorer(rollouts, config.cost))
         result = planned(config, None if model is None else program, folder, video)
         if rollouts is not None:
             result["sandbox"] = rollouts.told()
-    show(result, as_json, success_list(result))
+    return show(result, as_json, success_list(result))
 
 
 def acquire(
     domain: DomainName,
-    program: Annotated[Path, typer.Option(metavar="FILE.py", help="The program to start from; it is not changed.")],
+    program: Annotated[
+        Path,
+        typer.Option(metavar="FILE.py", help="The program to start from, which is not changed: code, which runs here."),
+    ],
     sketch: Annotated[str, typer.Option(metavar="NAME", help="Its form, as its header names it.")],
     out: Annotated[Path, typer.Option(metavar="FILE.py", help="Where the refitted program goes, if it is accepted.")],
     traces: Annotated[
         Path | None, typer.Option(metavar="FILE.h5", help="Episodes; the last fifth stays untouched.")
     ] = None,
     episodes: Annotated[
-        int, typer.Option(min=3, max=MOST, metavar="N", help="How many episodes to collect without --traces.")
+        int,
+        typer.Option(min=3, max=MOST, metavar="N", help="How many episodes to collect without --traces."),
+        Without("--traces"),
     ] = 50,
     tasks: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="Practice tasks.")] = 20,
+    sandbox: Annotated[
+        NoSandbox,
+        Refused(instead="practice plans and refits with the compiled program: read it first, then leave out --sandbox"),
+    ] = False,
     seed: Seed = 0,
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
     """Practise, gather the surprises, refit inside the form, and accept only what makes nothing worse.
+
+    A program is code: it runs in this process with all your rights.
 
     Example: vpw acquire DOMAIN --program world_model.py --sketch FORM --out better.py
     """

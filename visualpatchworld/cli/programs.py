@@ -10,15 +10,17 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from visualpatchworld.cli._groups import LogColumns
+from visualpatchworld.cli._options import Needs, Refused, Without
 from visualpatchworld.cli._verb import (
     AsJson,
     InSandbox,
-    LogColumns,
+    NoSandbox,
     Seed,
     Unfiltered,
     errors_table,
+    find_here,
     keep_compiled,
-    reads_logs,
     show,
     stops_line,
     working,
@@ -27,10 +29,13 @@ from visualpatchworld.domain import load_domain
 from visualpatchworld.errors import VpwError
 
 
-@reads_logs
 def rollout(
     program: Annotated[
-        Path, typer.Argument(metavar="PROGRAM.py", help="A world model, emitted or edited: code, which runs here.")
+        Path,
+        typer.Argument(
+            metavar="PROGRAM.py",
+            help="A world model, emitted or edited: code, which runs here unless --sandbox is given.",
+        ),
     ],
     traces: Annotated[Path, typer.Option(metavar="LOG", help="Episodes to compare with: a trace file, or any log.")],
     domain: Annotated[
@@ -39,7 +44,10 @@ def rollout(
     ] = None,
     horizon: Annotated[int, typer.Option(min=1, help="Longest rollout, in steps.")] = 25,
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the last N episodes.")] = None,
-    sandbox: InSandbox = False,
+    sandbox: Annotated[
+        InSandbox,
+        Needs("domain", instead="--domain DOMAIN says what the program's state is; elsewhere read the program first"),
+    ] = False,
     unfiltered: Unfiltered = False,
     log: LogColumns = LogColumns(),
     seed: Seed = 0,
@@ -47,7 +55,8 @@ def rollout(
 ) -> None:
     """Roll a program out along recorded actions and measure its error by horizon.
 
-    A program is code with all your rights. Give --sandbox for one that you have not read.
+    A program is code. It runs in this process with all your rights, or with --sandbox in a locked process
+    and nowhere else; give that for a program that you have not read.
 
     Example: vpw rollout world_model.py --domain DOMAIN --traces episodes.h5
     """
@@ -62,10 +71,8 @@ def rollout(
     from visualpatchworld.trace.file import read_traces
 
     if domain is None:
-        if sandbox:
-            raise VpwError("--sandbox needs --domain, which says what the program's state is.")
-        _any_world.rollout(program, _any_world.opened(str(traces), *log), horizon, last, as_json)
-        return
+        opened = _any_world.opened(str(traces), log)
+        return _any_world.rollout(program, opened, horizon, last, seed, as_json)
     world = load_domain(domain)
     seen = read_traces(traces, world)
     world = world.of(seen.constants)
@@ -92,19 +99,27 @@ def rollout(
     stopped = "" if rollouts is None or not rollouts.stops else f"The program was stopped {stops_line(rollouts.told())}"
     if rollouts is not None:
         result["sandbox"] = rollouts.told()
-    show(result, as_json, errors_table(errors), stopped)
+    return show(result, as_json, errors_table(errors), stopped)
 
 
 def edit(
-    program: Annotated[Path, typer.Argument(metavar="PROGRAM.py", help="A world model: code, which runs here.")],
+    program: Annotated[
+        Path,
+        typer.Argument(metavar="PROGRAM.py", help="A world model: code, which runs here unless --sandbox is given."),
+    ],
     changes: Annotated[
         list[str],
         typer.Argument(metavar="NAME=VALUE", help="A constant of the program and its new value (repeatable)."),
     ],
     out: Annotated[Path, typer.Option(metavar="FILE.py", help="Where the edited program goes.")],
+    sandbox: InSandbox = False,
+    unfiltered: Unfiltered = False,
     as_json: AsJson = False,
 ) -> None:
-    """Change constants of a program, so that it describes a world that has changed; nothing is measured or fitted anew.
+    """Change constants of a program, so that it describes a world that has changed; nothing is measured or fitted.
+
+    A program is code. Two steps of it are run to check the new values: in this process with all your rights, or with
+    --sandbox in a locked process and nowhere else.
 
     Example: vpw edit world_model.py AGENT_SPEED=2.5 --out slower.py
 
@@ -117,7 +132,7 @@ def edit(
 
     before = read_program(program)
     asked = parse_changes(changes, before)
-    after = edited(before, asked)
+    after = edited(before, asked, sandbox=sandbox, unfiltered=unfiltered)
     write_text(out, after.text)
     rows = {name: {"before": before.constants[name], "after": after.constants[name]} for name in asked}
     table = Table("constant", "before", "after")
@@ -140,17 +155,35 @@ def record(
     ] = None,
     world: Annotated[
         str | None,
-        typer.Option(metavar="WORLD", help="The true world; the one that the record beside the program names."),
+        typer.Option(
+            metavar="WORLD",
+            callback=find_here,
+            help="The true world; the one that the record beside the program names.",
+        ),
     ] = None,
     traces: Annotated[
-        Path | None, typer.Option(metavar="LOG", help="Episodes to compare with, in place of new ones.")
+        Path | None,
+        typer.Option(metavar="LOG", help="Episodes to compare with, in place of new ones."),
+        Needs("--rerun"),
+        Without("--film", instead="a film needs a world that runs"),
     ] = None,
-    episodes: Annotated[int, typer.Option(min=1, max=100, metavar="N", help="How many episodes.")] = 3,
+    episodes: Annotated[
+        int, typer.Option(min=1, max=100, metavar="N", help="How many episodes."), Needs("--rerun")
+    ] = 3,
     horizon: Annotated[
-        int, typer.Option(min=1, max=100_000, metavar="H", help="Imagine so many steps, then begin anew.")
+        int,
+        typer.Option(min=1, max=100_000, metavar="H", help="Imagine so many steps, then begin again from the truth."),
+        Needs("--rerun"),
     ] = 50,
     pictures: Annotated[
-        bool, typer.Option("--pictures", help="Also pictures of both, where the world is a domain.")
+        bool,
+        typer.Option("--pictures", help="Also pictures of both, where the world is a domain."),
+        Needs("--rerun"),
+        Needs("domain", instead="--film FILE.mp4 films it"),
+    ] = False,
+    sandbox: Annotated[
+        NoSandbox,
+        Refused(instead="a recording imagines with the compiled program: read it first, then leave out --sandbox"),
     ] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -160,6 +193,8 @@ def record(
 
     The film shows an episode planned for the reward that the program defines,
     or one of varied actions where it defines none.
+
+    A program is code: it runs in this process with all your rights.
 
     Example: vpw record runs/pendulum --rerun pendulum.rrd
 
@@ -171,13 +206,13 @@ def record(
     if rerun is None and film is None:
         raise VpwError("Say what to write: --rerun FILE.rrd, --film FILE.mp4, or both.")
     with working("recording") as progress:
-        path, told = find_program(program)
-        named = world or told
+        found = find_program(program)
+        path, named = found.path, found.world_or(world, traces)
         model = read_for(path, named)
         filmed: dict[str, Any] = {}
         if film is not None:
-            if named is None or traces is not None:
-                raise VpwError("A film needs a world that runs; name it with --world WORLD, and leave out --traces.")
+            if named is None:
+                raise VpwError("A film needs a world that runs; name it with --world WORLD.")
             from visualpatchworld.films import film_world
 
             filmed = film_world(film, named, model, seed, progress)
@@ -201,7 +236,6 @@ def record(
     return show(result, as_json)
 
 
-@reads_logs
 def live(
     path: Annotated[
         Path,
@@ -211,7 +245,11 @@ def live(
     ],
     world: Annotated[
         str | None,
-        typer.Option(metavar="WORLD", help="The program's world: a domain, a Gymnasium id, dmc:DOMAIN/TASK, or a log."),
+        typer.Option(
+            metavar="WORLD",
+            callback=find_here,
+            help="The program's world: a domain, a Gymnasium id, dmc:DOMAIN/TASK, or a log.",
+        ),
     ] = None,
     domain: Annotated[str | None, typer.Option("--domain", metavar="DOMAIN", help="The same, for a domain.")] = None,
     traces: Annotated[
@@ -220,12 +258,19 @@ def live(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes one that is free.")] = 8765,
     log: LogColumns = LogColumns(),
     horizon: Annotated[int | None, typer.Option(min=1, max=1000, help="Steps that are imagined at first.")] = None,
+    sandbox: Annotated[
+        NoSandbox,
+        Refused(
+            instead="the page plans and imagines with the compiled program: read it first, then leave out --sandbox"
+        ),
+    ] = False,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Open a page on this machine: turn a program's constants, watch imagined and true motion, drag goals,
     plan. Ctrl-C closes it.
 
+    A program is code: it runs in this process with all your rights.
     The page is served to this machine alone, and takes nothing but numbers within bounds.
     Edits are saved as a new program.
 

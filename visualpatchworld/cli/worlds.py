@@ -13,21 +13,21 @@ import numpy as np
 import typer
 from rich.table import Table
 
+from visualpatchworld.cli._groups import LogColumns
+from visualpatchworld.cli._options import Needs, Without
 from visualpatchworld.cli._verb import (
     MOST,
     AsJson,
     DomainName,
     DomainOption,
     Fields,
-    LogColumns,
     Seed,
     TraceFile,
     Vary,
-    View,
+    Via,
     WorldName,
     changes,
     progress,
-    reads_logs,
     show,
     varied_domain,
 )
@@ -40,17 +40,29 @@ if TYPE_CHECKING:
     from visualpatchworld.scene.calibrate import Audit
     from visualpatchworld.scene.extractor import Extractor
 
+WITH_VLM = Needs("--via vlm", "--view vlm")
 EndpointUrl = Annotated[
-    str | None, typer.Option("--endpoint", metavar="URL", help="With vlm: OpenAI-compatible endpoint, up to /v1.")
+    str | None,
+    typer.Option("--endpoint", metavar="URL", help="With vlm: OpenAI-compatible endpoint, up to /v1."),
+    WITH_VLM,
 ]
-ModelName = Annotated[str | None, typer.Option("--model", metavar="NAME", help="With vlm: the model to ask for.")]
+ModelName = Annotated[
+    str | None, typer.Option("--model", metavar="NAME", help="With vlm: the model to ask for."), WITH_VLM
+]
 Record = Annotated[
-    Path | None, typer.Option("--record", metavar="FILE.jsonl", help="With vlm: recording to write or continue.")
+    Path | None,
+    typer.Option("--record", metavar="FILE.jsonl", help="With vlm: recording to write or continue."),
+    WITH_VLM,
+    Without("--replay"),
 ]
 Replay = Annotated[
-    Path | None, typer.Option("--replay", metavar="FILE.jsonl", help="With vlm: recording that answers every call.")
+    Path | None,
+    typer.Option("--replay", metavar="FILE.jsonl", help="With vlm: recording that answers every call."),
+    WITH_VLM,
 ]
-Calls = Annotated[int, typer.Option("--calls", min=1, max=MOST, metavar="N", help="With vlm: calls that may be made.")]
+Calls = Annotated[
+    int, typer.Option("--calls", min=1, max=MOST, metavar="N", help="With vlm: calls that may be made."), WITH_VLM
+]
 CalibrationFile = Annotated[
     Path | None,
     typer.Option(
@@ -58,10 +70,10 @@ CalibrationFile = Annotated[
         metavar="FILE.json",
         help="With vlm: [[a, b, c], [d, e, f]] from the picture's pixels to the world.",
     ),
+    WITH_VLM,
 ]
 
 
-@reads_logs
 def look(
     world: WorldName,
     fields: Fields = None,
@@ -76,7 +88,7 @@ def look(
     """
     from visualpatchworld.cli import _any_world
 
-    _any_world.look(_any_world.opened(world, *log), fields, seed, as_json)
+    _any_world.look(_any_world.opened(world, log), fields, seed, as_json)
 
 
 def collect(
@@ -175,7 +187,7 @@ def scene(
             help="A row of a trace file, counted from 0; with tool or vlm also a picture.",
         ),
     ],
-    via: View,
+    via: Via,
     endpoint: EndpointUrl = None,
     model: ModelName = None,
     record: Record = None,
@@ -183,7 +195,9 @@ def scene(
     calls: Calls = 3,
     calibration: CalibrationFile = None,
     overlay: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="With tool: the picture with the graph drawn over it.")
+        Path | None,
+        typer.Option(metavar="FILE.png", help="With tool: the picture with the graph drawn over it."),
+        Needs("--via tool", instead="it draws what the tool path has seen"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -215,8 +229,7 @@ def scene(
         seen = Moment([read_picture(Path(moment))])
     graph = extractor.extract(seen)
     if overlay is not None:
-        if not isinstance(extractor, ToolExtractor):
-            raise VpwError("--overlay draws what the tool path has seen; give --via tool with it.")
+        assert isinstance(extractor, ToolExtractor)
         write_picture(overlay, drawn(seen.frames[-1], extractor.see(seen.frames[-1]), graph))
     print(to_json(graph.data()) if as_json else graph.text())
 
@@ -224,7 +237,7 @@ def scene(
 def export(
     traces: TraceFile,
     domain: DomainOption,
-    view: View,
+    view: Via,
     out: Annotated[Path, typer.Option(metavar="FILE.jsonl", help="JSON lines to write, one episode per line.")],
     stride: Annotated[
         int, typer.Option(min=1, max=MOST, help="Steps between the two graphs, and raw actions in a macro-action.")
@@ -268,12 +281,16 @@ def audit(
     frames: Annotated[
         Path | None, typer.Option(metavar="FILE.npz", help="Pictures with known states, in place of new episodes.")
     ] = None,
-    episodes: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many new episodes to look at.")] = 3,
+    episodes: Annotated[
+        int, typer.Option(min=1, max=MOST, metavar="N", help="How many new episodes to look at."), Without("--frames")
+    ] = 3,
     overlay: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write pictures with the graph drawn over them there.")
     ] = None,
-    overlays: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How many such pictures.")] = 8,
-    seed: Seed = 1,
+    overlays: Annotated[
+        int, typer.Option(min=1, max=MOST, metavar="N", help="How many such pictures."), Needs("--overlay")
+    ] = 8,
+    seed: Annotated[Seed, Without("--frames")] = 1,
     vary: Vary = None,
     as_json: AsJson = False,
 ) -> None:
@@ -300,9 +317,9 @@ def audit(
         total = episodes * world.episode_steps
     with progress(auditing.read_moments(seeing, moments), "looking", total) as readings:
         found = list(readings)
-    if overlay is not None:
+    if overlay is not None and found:
         make_folder(overlay)
-        for i in range(0, len(found), max(len(found) // overlays, 1)):
+        for i in np.unique(np.linspace(0, len(found) - 1, overlays).astype(int)):
             picture = drawn(found[i].moment.frames[-1], found[i].sighting, found[i].graph)
             write_picture(overlay / f"{world.name}_{i:04d}.png", picture)
     measured = auditing.audit(world, seeing, found)
