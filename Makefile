@@ -1,16 +1,28 @@
 # `make run` and `make test` do all the setting-up they need; see scripts/setup.
 WORLD ?= pusht
-TESTS := pytest --numprocesses auto --dist loadfile
+TESTS := pytest --numprocesses auto --dist loadfile -rs
+# What the lower bounds in pyproject.toml are tested with: a minute or two of everything that a program needs.
+CORE := tests/cli tests/laws tests/plan tests/program tests/trace tests/world tests/test_extras.py \
+	$(addprefix tests/induction/test_,fields.py fit.py reward.py select.py)
 BIN := .venv/bin
 
-.PHONY: run test quick speed lint format readme docs clean
+.PHONY: run test browser oldest quick speed lint format readme docs clean
 
 # WORLD is a domain, a Gymnasium id, a dm_control task or a log; what is made lies in runs/.
 run: .venv/ready
 	$(BIN)/vpw run $(WORLD)
 
-test: lint
+test: lint browser
 	$(BIN)/$(TESTS)
+	@$(MAKE) --no-print-directory oldest
+
+# Chromium for the tests of pages, where it can be installed.
+browser:
+	@scripts/setup browser
+
+# The core with the oldest versions of what it needs.
+oldest: .venv-oldest/ready
+	test ! -d .venv-oldest || .venv-oldest/bin/$(TESTS) -m "not slow" $(CORE)
 
 # For people who change code: all tests that were measured to be fast; see tests/slow.txt.
 quick: .venv/ready
@@ -40,7 +52,10 @@ docs: .venv/ready
 	$(BIN)/mkdocs build --strict --quiet
 
 clean:
-	rm -rf .venv runs site
+	rm -rf .venv .venv-oldest runs site
 
 .venv/ready: requirements.lock pyproject.toml scripts/setup
 	@scripts/setup
+
+.venv-oldest/ready: requirements-oldest.lock pyproject.toml scripts/setup
+	@scripts/setup oldest

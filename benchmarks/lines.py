@@ -8,9 +8,29 @@ import fcntl
 import json
 import math
 import os
+import subprocess
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from visualpatchworld import __version__
+
+ROOT = Path(__file__).parents[1]
+
+
+def stamp() -> dict[str, Any]:
+    """When and of which code something was measured; a commit with a plus sign had changes that were not committed."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+        return done.stdout.strip()
+
+    commit = git("rev-parse", "--short=12", "HEAD")
+    # Results that were just written are no change of the code.
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", "visualpatchworld", "benchmarks")
+    date = datetime.now(UTC).date().isoformat()
+    return {"date": date, "version": __version__, "commit": f"{commit}+" if commit and changed else commit or None}
 
 
 class Lines:

@@ -128,3 +128,12 @@ def test_bad_input_gets_one_sentence(world: Domain, traces: Traces, found: Induc
         vpw.rollout_errors(world, found.program, traces, horizon=400)
     with pytest.raises(vpw.VpwError, match="no numbers to fit to"):
         vpw.induce(world, traces, view="vlm")
+
+
+def test_no_setting_is_ignored(world: Domain, traces: Traces, tmp_path: Path):
+    with pytest.raises(vpw.VpwError, match="for a domain with its traces"):
+        vpw.induce("Pendulum-v1", thorough=True)  # type: ignore[call-overload]
+    with pytest.raises(vpw.VpwError, match="for a world without traces"):
+        vpw.induce(world, traces, steps=100)  # type: ignore[call-overload]
+    with pytest.raises(vpw.VpwError, match="leave out the sandbox"):
+        vpw.evaluate_goal("Pendulum-v1", vpw.Program(""), {"angle": 0.0}, sandbox=True)

@@ -1,5 +1,6 @@
 """The core works without any extra, and a missing package is one sentence with the command that installs it."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -81,3 +82,17 @@ def test_a_package_is_loaded_when_something_of_it_is_used(monkeypatch: pytest.Mo
         MissingExtra, match=r"'no_such_package', which is not installed: run `pip install 'visualpatchworld\[vision\]'`"
     ):
         _ = extras._Package("no_such_package").something
+
+
+def test_lower_bounds_are_the_oldest_versions_that_are_tested():
+    told = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    asked = [*told["dependencies"], *itertools.chain(*told["optional-dependencies"].values())]
+    bounds = dict(re.findall(r"^([\w-]+)(?:\[\w+\])?>=([\d.]+)", "\n".join(asked), re.MULTILINE))
+    lock = PROJECT.with_name("requirements-oldest.lock").read_text(encoding="utf-8")
+    tested = dict(re.findall(r"^([\w-]+)==([\d.]+)$", lock, re.MULTILINE))
+    tested = {name.lower(): version for name, version in tested.items()}
+    core = {re.split("[>=]", one)[0] for one in told["dependencies"]}
+    assert core <= tested.keys()
+    for name, bound in bounds.items():
+        version = tested.get(name.lower(), bound)
+        assert f"{version}.".startswith(f"{bound}."), f"{name} may be {bound}, but {version} is tested"

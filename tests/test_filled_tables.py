@@ -1,6 +1,7 @@
 """The tables in the README and the docs, and the committed results, belong together."""
 
 import importlib.util
+import json
 import re
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -36,6 +37,25 @@ def test_the_short_table_keeps_every_note(tmp_path: Path):
     assert "94 [84, 98]" in text and "(quoted)" in text
     assert all(f"- {note}".replace("*", r"\*") in text for note in table.notes)
     assert len(text.splitlines()) < len(fill_tables.as_markdown(table).splitlines())
+
+
+def test_yardsticks_fill_the_pages_that_have_markers_for_them(tmp_path: Path):
+    line = {"id": 1, "condition": "clean", "method": "vpw", "r2_same": 0.95, "r2_other": 0.5, "law_error": 0.1}
+    line |= {"seconds": 2.0, "version": "1.2.3", "commit": "abc", "date": "2026-01-01"}
+    (tmp_path / "results" / "odebench").mkdir(parents=True)
+    (tmp_path / "results" / "odebench" / "odebench.jsonl").write_text(json.dumps(line) + "\n")
+    markers = "".join(f"<!-- {name} -->\n<!-- /{name} -->\n" for name in ("zoo", "odebench"))
+    for page, text in {"README.md": markers, "long.md": markers, "other.md": "None.\n"}.items():
+        (tmp_path / page).write_text(text)
+    results = fill_tables.read_results(tmp_path / "results")
+    filled = {page: fill_tables.yardsticks(tmp_path, page, results) for page in ("README.md", "long.md", "other.md")}
+    assert [list(blocks) for blocks in filled.values()] == [
+        ["odebench"],
+        ["odebench"],
+        [],
+    ]  # of the zoo there is nothing
+    assert "<details>" in filled["README.md"]["odebench"] and "<details>" not in filled["long.md"]["odebench"]
+    assert all("| noise-free | vpw | 1 | 1 | 0 |" in filled[page]["odebench"] for page in ("README.md", "long.md"))
 
 
 PAGES = (

@@ -67,7 +67,7 @@ def test_python_snippets_run(
         exec(compile(snippet, "README.md", "exec"), {} if "def step(" in snippet else typed)
     said = capsys.readouterr().out
     assert "Pendulum-v1: explained" in said and "machine.csv: explained" in said
-    assert "ANGLE_DRAG = -0.1" in said
+    assert "ANGLE_DRAG = 0.1" in said
 
 
 def test_the_program_shown_is_the_one_that_was_induced(text: str):

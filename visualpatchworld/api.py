@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args, overload
@@ -26,14 +27,21 @@ from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.induce import Induction, choose_form, induce_from
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.select import Evidence
-from visualpatchworld.induction.windows import ErrorTable, errors_by_horizon, trajectories_of
+from visualpatchworld.induction.windows import (
+    ErrorTable,
+    Windows,
+    errors_by_horizon,
+    prediction_errors,
+    trajectories_of,
+)
 from visualpatchworld.paper.cell import Observe, Score
 from visualpatchworld.paper.evaluation import EvalConfig, Evaluation, measure, measure_floors
 from visualpatchworld.paper.task import Goals
 from visualpatchworld.plan.planner import Situation
-from visualpatchworld.plan.scorer import InducedScorer
+from visualpatchworld.plan.scorer import InducedScorer, RolloutScorer
 from visualpatchworld.program import program as programs
 from visualpatchworld.program.program import Program
+from visualpatchworld.program.sandbox import Sandbox, SandboxedRollouts, sandboxed_rollouts
 from visualpatchworld.scene.schema import Source
 from visualpatchworld.trace.episode import Traces, episodes_of_arrays, for_fitting, for_tasks
 from visualpatchworld.trace.episode import collect as collected
@@ -188,9 +196,15 @@ def induce(
     Example: `found = vpw.induce(world, traces); print(found); Path("world_model.py").write_text(found.program.text)`
     """
     if traces is None:
+        if view != "oracle" or sketch is not None or thorough:
+            raise VpwError("`view`, `sketch` and `thorough` are for a domain with its traces; leave them out.")
         opened = open_world(world, columns=columns)
         return discover(
             opened, budget=steps, seed=seed, seconds=seconds, episodes=episodes, fields=fields, progress=progress
+        )
+    if (steps, seconds, episodes, fields, columns) != (BUDGET, 60.0, None, None, Columns()):
+        raise VpwError(
+            "`steps`, `seconds`, `episodes`, `fields` and `columns` are for a world without traces; leave them out."
         )
     domain: Domain = world
     fitted = for_fitting(_of(domain, traces).episodes)
@@ -206,17 +220,37 @@ def induce(
     )
 
 
-def load_program(domain: Domain, path: Path | str) -> Program:
-    """A program from a file, emitted or edited, checked against the
-    domain's state; loading runs it, so only load what you trust.
+def load_program(domain: Domain, path: Path | str, *, sandbox: bool = False, unfiltered: bool = False) -> Program:
+    """A program from a file, emitted or edited, checked against the domain's state.
+
+    A program is code, and the check runs it: in this process with all your rights, or with `sandbox=True` in a locked
+    process and nowhere else. Give `sandbox=True` to `rollout_errors`, `evaluate`, `evaluate_return` and `as_env` as
+    well; what takes no such argument runs the program in this process. `unfiltered=True` goes on where the machine
+    cannot keep a program from your files.
 
     Example: `program = vpw.load_program(world, "world_model.py")`
     """
-    return programs.load_program(Path(path), domain.scene.state_space, domain.layout.action.width)
+    space, action_dim = domain.scene.state_space, domain.layout.action.width
+    if not sandbox:
+        return programs.load_program(Path(path), space, action_dim)
+    program = programs.read_program(Path(path))
+    with Sandbox(program, space.names, action_dim, unfiltered=unfiltered):
+        return program
 
 
-def rollout_errors(domain: Domain, program: Program, traces: Traces, *, horizon: int = 25, seed: int = 0) -> ErrorTable:
+def rollout_errors(
+    domain: Domain,
+    program: Program,
+    traces: Traces,
+    *,
+    horizon: int = 25,
+    seed: int = 0,
+    sandbox: bool = False,
+    unfiltered: bool = False,
+) -> ErrorTable:
     """How far open-loop rollouts stray on the test episodes: quantity -> steps -> mean, median and 90th percentile.
+
+    The program runs in this process, or with `sandbox=True` in a locked process and nowhere else.
 
     Those are the last fifth, which `induce` never sees; the errors that `induce` itself reports are on its validation
     episodes.
@@ -224,7 +258,21 @@ def rollout_errors(domain: Domain, program: Program, traces: Traces, *, horizon:
     Example: `vpw.rollout_errors(world, program, traces)["agent_px"][25]["median"]`
     """
     recordings = trajectories_of(for_tasks(_of(domain, traces).episodes))
-    return errors_by_horizon(program, recordings, domain.of(traces.constants), np.random.default_rng(seed), horizon)
+    world, rng = domain.of(traces.constants), np.random.default_rng(seed)
+    if not sandbox:
+        return errors_by_horizon(program, recordings, world, rng, horizon)
+    with _locked(domain, program, unfiltered) as rollouts:
+
+        def predicted(windows: Windows) -> np.ndarray:
+            return rollouts.each(windows.starts, windows.actions)
+
+        return prediction_errors(predicted, recordings, world, rng, horizon)
+
+
+def _locked(domain: Domain, program: Program, unfiltered: bool) -> AbstractContextManager[SandboxedRollouts]:
+    return sandboxed_rollouts(
+        program, domain.scene.state_space.names, domain.layout.action.width, unfiltered=unfiltered
+    )
 
 
 def make_planner(
@@ -238,6 +286,8 @@ def make_planner(
 ) -> Plan:
     """A planner of the domain under this program, compiled: a
     function from a state and a goal to the actions of a plan.
+
+    A program is code: compiled, it runs in this process with all your rights.
 
     A planner that chooses from a library of macros cuts them from the traces; the others need none. What of a goal is
     NaN does not matter. A goal may move: with a row for each step ahead, the plan is to meet it where it is then.
@@ -285,12 +335,17 @@ def evaluate(
     planner: str = DEFAULT,
     goals: Goals = Goals(),
     results: Path | str | None = None,
+    sandbox: bool = False,
+    unfiltered: bool = False,
 ) -> Evaluation:
     """How often planning with the program reaches goals `offset`
     steps ahead, on tasks from the test episodes, the last fifth.
 
     `planner` names one of the domain's; "paper" is the frozen one of the tables. `goals` says whether goals are of
     other episodes, how closely they have to be met, and which fields count.
+
+    A program is code. It runs in this process with all your rights, or with `sandbox=True` in a locked process and
+    nowhere else; `unfiltered=True` goes on where the machine cannot keep it from your files.
 
     Acting is always in the true simulator. What resting and acting at random reach on the same tasks comes along. With
     `results`, outcomes are kept in that folder and not computed again.
@@ -328,16 +383,25 @@ def evaluate(
         planner_name=planner,
         goals=goals,
     )
-    with TemporaryDirectory() as passing:
+    running = _locked(domain, program, unfiltered) if sandbox else nullcontext()
+    with TemporaryDirectory() as passing, running as rollouts:
         folder = make_folder(Path(passing if results is None else results))
+        if rollouts is not None:
+            config = dataclasses.replace(config, scorer=RolloutScorer(rollouts, config.cost))
         return Evaluation(config, tuple(measure(folder, config)), measure_floors(folder, config))
 
 
 def film(evaluation: Evaluation, folder: Path | str, *, count: int = 3) -> list[Path]:
     """Films of the first tasks not solved at their start, as MP4 and GIF: what was imagined, over what happened.
 
+    The program runs in this process for it, so that an evaluation in the sandbox is not filmed.
+
     Example: `vpw.film(vpw.evaluate(world, program, traces), "films")`
     """
+    if evaluation.config.scorer is not None:
+        raise VpwError(
+            "A film imagines with the program in this process; read the program, then evaluate it without a sandbox."
+        )
     return list(write_films(make_folder(Path(folder)), evaluation.config, count))
 
 

@@ -14,9 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from visualpatchworld.errors import CannotWrite, VpwError
+from visualpatchworld.errors import BadTrace, CannotWrite, VpwError
 
 MOST_BYTES = 256 * 2**20
+MOST_UNPACKED = 512 * 2**20  # bytes of a log once its numbers are floats; a few MB can be packed from gigabytes
+FLOAT_BYTES = 8
 
 
 class NotRegular(Exception):
@@ -27,8 +29,11 @@ def read_bytes(path: Path, what: str, error: type[VpwError], *, most: int = MOST
     """What a file holds, or this `error` saying why it cannot be read; `what` names its kind."""
     try:
         with open(path, "rb", opener=_without_waiting) as file:
-            _check(os.fstat(file.fileno()), most)
-            content = file.read(most + 1)  # it may have grown since
+            about = os.fstat(file.fileno())
+            _check(about, most)
+            content = file.read(about.st_size + 1)
+            if len(content) > about.st_size:  # it has grown since, or does not say its size
+                content += file.read(most + 1 - len(content))
         if len(content) > most:
             raise NotRegular(_too_large(len(content), most))
     except OSError as failure:
@@ -74,6 +79,31 @@ def _check(about: os.stat_result, most_bytes: int) -> None:
 
 def _too_large(size: int, most_bytes: int) -> str:
     return f"it has {size / 1e6:.1f} MB, and at most {most_bytes / 1e6:g} MB are read"
+
+
+@contextmanager
+def unpacking(path: Path, kind: str) -> Iterator[None]:
+    """Turn everything that a library raises on a damaged file into one sentence: there is no list of what that may be."""
+    try:
+        yield
+    except (VpwError, PermissionError):
+        raise
+    except Exception as error:
+        raise BadTrace(f"'{path}' can not be read; it is damaged or not {kind}.") from error
+
+
+def check_unpacked(path: Path, num_bytes: int) -> None:
+    """Refuse a log that would be so large before it is unpacked."""
+    if num_bytes > MOST_UNPACKED:
+        raise BadTrace(
+            f"'{path}' would take {num_bytes / 1e6:.0f} MB unpacked, and at most {MOST_UNPACKED / 1e6:.0f} MB are read; "
+            "give a part of it."
+        )
+
+
+def as_floats(count: int, item_bytes: int = 0) -> int:
+    """Bytes of so many items once they are floats, or as they are where they are larger."""
+    return count * max(item_bytes, FLOAT_BYTES)
 
 
 @contextmanager

@@ -13,9 +13,7 @@ from random import Random
 
 from fuzz.attempt import FINE, attempt
 from fuzz.inputs import make_inputs
-from fuzz.kinds import KINDS, PLAN, copy_inputs, mutate_arguments
-
-ARGUMENTS_WEIGHT = 8
+from fuzz.kinds import EVERYTHING, PLAN, Arguments, Kind, copy_inputs
 
 
 @dataclass(frozen=True)
@@ -43,23 +41,21 @@ def prepare(folder: Path) -> Path:
     return folder
 
 
-def run_campaign(pristine: Path, scratch: Path, numbers: Sequence[int], only: str | None = None) -> Iterator[Outcome]:
-    """Each mutation in a fresh copy of the inputs."""
-    weights = {kind.name: kind.weight for kind in KINDS} | {"arguments": ARGUMENTS_WEIGHT}
-    by_name = {kind.name: kind for kind in KINDS}
+def run_campaign(
+    pristine: Path, scratch: Path, numbers: Sequence[int], kinds: Sequence[Kind | Arguments] = EVERYTHING
+) -> Iterator[Outcome]:
+    """Each mutation of one of these kinds in a fresh copy of the inputs."""
     for number in numbers:
         rng = Random(number)
-        name = rng.choices(list(weights), list(weights.values()))[0]
-        if only is not None and name != only:
-            continue
+        kind = rng.choices(kinds, [kind.weight for kind in kinds])[0]
         folder = copy_inputs(pristine, scratch / str(number))
         began = time.perf_counter()
-        said, command = mutate_arguments(rng) if name == "arguments" else by_name[name].mutate(folder, rng)
+        said, command = kind.mutate(folder, rng)
         done = attempt(command, folder)
         complaints = tuple(done.complaints(command, folder))
         with contextlib.suppress(OSError):
             shutil.rmtree(folder)
-        yield Outcome(number, name, said, command, done.code != FINE, complaints, time.perf_counter() - began)
+        yield Outcome(number, kind.name, said, command, done.code != FINE, complaints, time.perf_counter() - began)
 
 
 def summary(outcomes: Sequence[Outcome]) -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 from paper.made_results import add, add_analysis, add_floors
 from report.made_run import TEXT, induction, make_run
 
@@ -44,7 +46,87 @@ def make_inputs(folder: Path) -> Path:
         )  # fmt: skip
     make_run(folder / "run")
     _fill_bench(folder / "bench")
+    make_logs(folder / "logs")
     return folder
+
+
+def make_logs(folder: Path) -> Path:
+    """One log of every kind and layout that is read, all of the same damped spring."""
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    states = np.zeros((3, 41, 2))
+    forces = rng.uniform(-1, 1, (3, 41, 1))
+    states[:, 0] = rng.uniform(-1, 1, (3, 2))
+    for t in range(40):
+        x, v = states[:, t].T
+        states[:, t + 1] = np.stack([x + 0.1 * v, v + 0.1 * (forces[:, t, 0] - x - 0.2 * v)], -1)
+    rows, done, rewards = states.reshape(-1, 2), forces.reshape(-1, 1), -(states[..., 0].reshape(-1) ** 2)
+    episode, step = np.repeat(np.arange(3), 41), np.tile(np.arange(41), 3)
+    ends = step == 40
+    np.savez_compressed(folder / "flat.npz", observations=rows, actions=done, rewards=rewards, truncated=ends, dt=0.1)
+    np.savez(
+        folder / "padded.npz", states=states, actions=forces[:, :-1], rewards=rewards.reshape(3, 41)[:, :-1],
+        lengths=[40, 40, 30], terminated=[0, 0, 1], held_out=[0, 1, 0], names=["x", "v"], action_names=["u"],
+    )  # fmt: skip
+    np.savez(
+        folder / "transitions.npz", observations=states[:, :-1].reshape(-1, 2), next_observations=states[:, 1:].reshape(-1, 2),
+        actions=rng.integers(0, 3, 120), rewards=np.zeros(120), dones=ends[ends | (step < 40)][:120],
+    )  # fmt: skip
+    columns = {
+        "episode": episode,
+        "t": 0.1 * step,
+        "x": rows[:, 0],
+        "v": rows[:, 1],
+        "u": done[:, 0],
+        "reward": rewards,
+    }
+    for name, mark in (("comma.csv", ","), ("semicolon.csv", ";"), ("tab.tsv", "\t")):
+        lines = [
+            mark.join(columns),
+            *(mark.join(map(repr, map(float, row))) for row in zip(*columns.values(), strict=True)),
+        ]
+        (folder / name).write_text("\n".join(lines) + "\n")
+    words = np.array(["left", "stay", "right"])[rng.integers(0, 3, len(rows))]
+    (folder / "words.csv").write_text(
+        "time,x,action\n"
+        + "".join(f"{i / 10},{x},{word}\n" for i, (x, word) in enumerate(zip(rows[:, 0], words, strict=True)))
+    )
+    pyarrow.parquet.write_table(pyarrow.table(columns | {"action": words}).drop(["u"]), folder / "table.parquet")
+    lists = {"t": 0.1 * np.arange(len(rows)), "state": rows.tolist(), "action": done.tolist()}
+    pyarrow.parquet.write_table(pyarrow.table(lists), folder / "lists.parquet", row_group_size=50)
+    with h5py.File(folder / "plain.h5", "w") as file:
+        file["state"], file["action"], file["reward"] = rows, done, rewards
+        file["ep_len"], file["ep_offset"], file["step_idx"] = [41] * 3, [0, 41, 82], step
+    _make_minari(folder / "minari", states, forces)
+    _make_lerobot(folder / "lerobot", columns | {"observation.state": rows.tolist(), "action": done.tolist()})
+    return folder
+
+
+def _make_minari(folder: Path, states: np.ndarray, forces: np.ndarray) -> None:
+    (folder / "data").mkdir(parents=True)
+    space = {"type": "Box", "dtype": "float32", "shape": [1], "low": [-1.0], "high": [1.0]}
+    (folder / "data" / "metadata.json").write_text(json.dumps({"action_space": json.dumps(space), "total_episodes": 3}))
+    with h5py.File(folder / "data" / "main_data.hdf5", "w") as file:
+        for i, (seen, done) in enumerate(zip(states, forces, strict=True)):
+            group = file.create_group(f"episode_{i}")
+            group["observations/place"], group["observations/speed"] = seen[:, 0], seen[:, 1:]
+            group["actions"], group["rewards"] = done[:-1], np.zeros(40)
+            group["terminations"], group["truncations"] = np.zeros(40, bool), np.arange(40) == 39
+
+
+def _make_lerobot(folder: Path, columns: dict) -> None:
+    (folder / "meta").mkdir(parents=True)
+    (folder / "data" / "chunk-000").mkdir(parents=True)
+    state = {"dtype": "float32", "shape": [2], "names": ["x", "v"]}
+    features = {"observation.state": state, "action": {"dtype": "float32", "shape": [1], "names": {"motors": ["u"]}}}
+    about = {"codebase_version": "v2.1", "fps": 10, "features": features, "total_episodes": 3}
+    (folder / "meta" / "info.json").write_text(json.dumps(about))
+    kept = {name: columns[name] for name in ("observation.state", "action")}
+    table = kept | {"episode_index": columns["episode"], "timestamp": columns["t"], "next.reward": columns["reward"]}
+    table["frame_index"] = np.round(10 * columns["t"]).astype(int)
+    for i, part in enumerate((slice(0, 41), slice(41, None))):
+        path = folder / "data" / "chunk-000" / f"episode_{i:06d}.parquet"
+        pyarrow.parquet.write_table(pyarrow.table({name: values[part] for name, values in table.items()}), path)
 
 
 def _record_call(path: Path, frame: np.ndarray) -> None:

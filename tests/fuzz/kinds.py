@@ -9,7 +9,17 @@ from pathlib import Path
 from random import Random
 
 from fuzz.inputs import MODEL
-from fuzz.mutations import damage_arrays, damage_bytes, damage_hdf5, damage_json, damage_json_line, damage_program
+from fuzz.mutations import (
+    damage_arrays,
+    damage_bytes,
+    damage_hdf5,
+    damage_json,
+    damage_json_line,
+    damage_packed,
+    damage_parquet,
+    damage_program,
+    damage_table,
+)
 
 TABLES = (
     "main",
@@ -46,7 +56,10 @@ class Kind:
         """Damage one file of the folder, and choose a command that meets it."""
         path = rng.choice(sorted(folder.glob(self.pattern)))
         said = self.damage(path, rng)
-        command = [word.format(file=path.name, stem=path.stem) for word in rng.choice(list(self.commands))]
+        command = [
+            word.format(file=path.name, stem=path.stem, path=path.relative_to(folder))
+            for word in rng.choice(list(self.commands))
+        ]
         return f"{path.relative_to(folder)}: {said}", (*command, *rng.choice(((), ("--json",), ("--json",))))
 
 
@@ -79,7 +92,7 @@ def damage_as_named(path: Path, rng: Random) -> str:
     return {".py": damage_program, ".json": damage_json, ".h5": damage_hdf5}[path.suffix](path, rng)
 
 
-KINDS = (
+FILES = (
     Kind("trace", "traces.h5", damage_hdf5, READ_TRACE, weight=6),
     Kind("trace of an engine", "[!t]*.h5", damage_hdf5, READ_OTHER, weight=3),
     Kind("program", "program.py", damage_program, [ROLLOUT, ROLLOUT, PLAN_ON], weight=5),
@@ -95,6 +108,17 @@ KINDS = (
     Kind("run", "run/*.*", damage_as_named, [("report", "run")], weight=2),
     Kind("results of a run", "run/results/*.jsonl", damage_json_line, [("report", "run")]),
     Kind("cells to go on with", "kept/*.jsonl", damage_json_line, [PLAN_ON]),
+)
+LOOKED = ("look", "{path}")
+LOGS = (
+    Kind("arrays", "logs/*.npz", damage_packed, [LOOKED], weight=5),
+    Kind("text table", "logs/*.?sv", damage_table, [LOOKED, LOOKED, (*LOOKED, "--action", "u")], weight=5),
+    Kind("Parquet", "logs/*.parquet", damage_parquet, [LOOKED], weight=5),
+    Kind("HDF5", "logs/*.h5", damage_hdf5, [LOOKED, LOOKED, (*LOOKED, "--state", "state")], weight=3),
+    Kind("Minari", "logs/minari/data/*.hdf5", damage_hdf5, [("look", "logs/minari")], weight=2),
+    Kind("Minari's words", "logs/minari/data/*.json", damage_json, [("look", "logs/minari")]),
+    Kind("LeRobot", "logs/lerobot/data/*/*.parquet", damage_parquet, [("look", "logs/lerobot")], weight=3),
+    Kind("LeRobot's words", "logs/lerobot/meta/info.json", damage_json, [("look", "lerobot:logs/lerobot")], weight=2),
 )
 
 NUMBERS = (
@@ -174,18 +198,29 @@ COMMANDS: tuple[Command, ...] = (
 )
 
 
-def mutate_arguments(rng: Random) -> tuple[str, Command]:
-    """A command whose words are damaged."""
-    words = list(rng.choice(COMMANDS))
-    at = rng.randrange(1, len(words)) if len(words) > 1 else 0
-    kind = rng.random()
-    if kind < 0.8:
-        words[at] = rng.choice((*NUMBERS, *PATHS, *TEXTS))
-    elif kind < 0.9:
-        del words[at]
-    else:
-        words.insert(at, rng.choice(("--nothing", "--json=1", "--", "-h", "--seed")))
-    return f"word {at} is {words[at] if at < len(words) else 'gone'!r:.40}", (*words, *rng.choice(((), ("--json",))))
+@dataclass(frozen=True)
+class Arguments:
+    """Commands whose words are damaged."""
+
+    name: str = "arguments"
+    weight: int = 8
+
+    def mutate(self, folder: Path, rng: Random) -> tuple[str, Command]:
+        """A command with one word that is another, gone, or one too many; files stay as they are."""
+        words = list(rng.choice(COMMANDS))
+        at = rng.randrange(1, len(words)) if len(words) > 1 else 0
+        kind = rng.random()
+        if kind < 0.8:
+            words[at] = rng.choice((*NUMBERS, *PATHS, *TEXTS))
+        elif kind < 0.9:
+            del words[at]
+        else:
+            words.insert(at, rng.choice(("--nothing", "--json=1", "--", "-h", "--seed")))
+        said = f"word {at} is {words[at] if at < len(words) else 'gone'!r:.40}"
+        return said, (*words, *rng.choice(((), ("--json",))))
+
+
+EVERYTHING: tuple[Kind | Arguments, ...] = (*FILES, *LOGS, Arguments())
 
 
 def copy_inputs(pristine: Path, folder: Path) -> Path:

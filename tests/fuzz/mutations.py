@@ -4,14 +4,18 @@ numbers: to bytes, JSON values, HDF5 files, arrays and text.
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import zipfile
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import h5py
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 
 NUMBERS = (
     0,
@@ -308,8 +312,9 @@ def damage_arrays(path: Path, rng: Random) -> str:
     with np.load(path) as file:
         arrays = {name: file[name] for name in file.files}
     name = rng.choice(list(arrays))
-    values = arrays[name]
+    values = np.atleast_1d(arrays[name])
     kind = rng.choice(("gone", "dtype", "shape", "objects", "number", "single", "text", "empty", "scalar", "rows"))
+    values = np.zeros(len(values)) if values.dtype.kind == "U" else values
     if kind == "gone":
         del arrays[name]
     elif kind == "dtype":
@@ -334,3 +339,207 @@ def damage_arrays(path: Path, rng: Random) -> str:
     else:
         np.savez(path, **arrays)
     return f"{name}: {kind}"
+
+
+def damage_packed(path: Path, rng: Random) -> str:
+    """An .npz file is packed in another way, says another size than it has, or one of its arrays is damaged."""
+    kind = rng.choice(("arrays", "arrays", "arrays", "header", "header", "method", "encrypted", "deep", "bomb"))
+    if kind == "arrays":
+        return damage_arrays(path, rng)
+    with zipfile.ZipFile(path) as packed:
+        parts = {item.filename: packed.read(item) for item in packed.infolist()}
+    name = rng.choice(list(parts))
+    content = bytearray(parts[name])
+    if kind == "header":  # what an array says of itself: its shape, its type, and how long that is
+        start, end = rng.choice(((0, 12), (10, content.index(b"\n"))))
+        for _ in range(rng.choice((1, 2, 8))):
+            content[rng.randrange(start, end)] = rng.choice(b"0123456789fiuOSUVc<>|(),'{}:\x00\xff")
+    elif kind == "deep":
+        content[10:10] = b"[" * 5000
+    elif kind == "bomb":
+        stream = io.BytesIO()
+        np.lib.format.write_array_header_1_0(stream, {"descr": "|u1", "fortran_order": False, "shape": (2**28, 2)})
+        content = bytearray(stream.getvalue() + bytes(2**20))
+    parts[name] = bytes(content)
+    how = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA))
+    with zipfile.ZipFile(path, "w", how) as packed:
+        for part, inside in parts.items():
+            packed.writestr(part, inside)
+    if kind in ("method", "encrypted"):
+        # Where the directory at the end says how each file is packed, or whether it is encrypted.
+        whole, mark, place = bytearray(path.read_bytes()), b"PK\x01\x02", 10 if kind == "method" else 8
+        at = whole.index(mark) + place
+        whole[at] = rng.choice((1, 3, 9, 12, 14, 96))
+        path.write_bytes(whole)
+    return f"{name}: {kind}"
+
+
+CELLS = (
+    *map(str, NUMBERS[:11]), *WORDS, "nan", "inf", "-inf", "1e400", "1" * 5000, "0x10", "1_000", "\u0661", '"', "'", "=1+1", "1,2", "true",
+    "\r", "\u2028", "3.0.1", "2020-01-01",
+)  # fmt: skip
+NAMES = (
+    "",
+    "x",
+    "t",
+    "u",
+    "action",
+    "episode",
+    "reward",
+    "terminated",
+    "step",
+    "class",
+    "x²",
+    "1",
+    "a" * 3000,
+    "\x00",
+    "[/]",
+    '"',
+    "{}",
+)
+
+
+def damage_table(path: Path, rng: Random) -> str:
+    """A cell, a row or a column of a text table is another one, lost or doubled; or its bytes are damaged."""
+    if rng.random() < 0.25:
+        return damage_bytes(path, rng)
+    text = path.read_text()
+    mark = max(",;\t", key=text.count)
+    rows = [line.split(mark) for line in text.splitlines()]
+    row, column = rng.randrange(len(rows)), rng.randrange(len(rows[0]))
+    kind = rng.choice(
+        (
+            "cell",
+            "cell",
+            "cell",
+            "name",
+            "name",
+            "column",
+            "drop",
+            "double",
+            "cut",
+            "swap",
+            "no header",
+            "mark",
+            "few",
+            "quote",
+            "wide",
+        )
+    )
+    if kind == "cell":
+        rows[row][column] = rng.choice(CELLS)
+    elif kind == "name":
+        rows[0][column] = rng.choice(NAMES)
+    elif kind == "column":
+        value = rng.choice(CELLS)
+        rows[1:] = [[*line[:column], value, *line[column + 1 :]] for line in rows[1:]]
+    elif kind == "drop":
+        del rows[row]
+    elif kind == "double":
+        rows.insert(row, rows[row])
+    elif kind == "cut":
+        del rows[row][column:]
+    elif kind == "swap":
+        rows[1:] = rng.sample(rows[1:], len(rows) - 1)
+    elif kind == "no header":
+        del rows[0]
+    elif kind == "few":
+        del rows[rng.choice((0, 1, 2, 3, 4)) :]
+    elif kind == "quote":
+        rows[row][column] = '"' + rows[row][column]
+    elif kind == "wide":
+        rows = [
+            line[: column + 1] + [line[column] if i else f"w{j}" for j in range(200)] for i, line in enumerate(rows)
+        ]
+    mark = rng.choice(",;\t |") if kind == "mark" else mark
+    how = rng.choice(("utf-8", "utf-8", "utf-8", "utf-16", "utf-8-sig")) if rng.random() < 0.1 else "utf-8"
+    path.write_bytes("\n".join(mark.join(line) for line in rows).encode(how, "surrogatepass"))
+    return f"{kind} in row {row}, column {column}"
+
+
+ARROW = (
+    pyarrow.int8(), pyarrow.uint64(), pyarrow.float16(), pyarrow.bool_(), pyarrow.string(), pyarrow.binary(), pyarrow.date32(),
+    pyarrow.timestamp("ns"), pyarrow.decimal128(10, 2), pyarrow.duration("s"), pyarrow.null(),
+    pyarrow.dictionary(pyarrow.int8(), pyarrow.string()),
+)  # fmt: skip
+
+
+def damage_parquet(path: Path, rng: Random) -> str:
+    """A column of a Parquet table is of another type or shape, or not there; or its bytes are damaged."""
+    if rng.random() < 0.5:
+        return damage_bytes(path, rng)
+    table = pyarrow.parquet.read_table(path)
+    at = rng.randrange(table.num_columns)
+    name, values = table.column_names[at], table.column(at).to_pylist()
+    kind = rng.choice(
+        (
+            "type",
+            "type",
+            "type",
+            "gone",
+            "cell",
+            "cell",
+            "lists",
+            "ragged",
+            "struct",
+            "name",
+            "none",
+            "few",
+            "wide",
+            "long",
+        )
+    )
+    column: Any = None
+    if kind == "type":
+        to = rng.choice(ARROW)
+        plain = [value[0] if isinstance(value, list) else value for value in values]
+        numbers = pyarrow.array(range(len(plain)))
+        column = (
+            _tried(lambda: pyarrow.array(plain, to)) or _tried(lambda: numbers.cast(to)) or pyarrow.nulls(len(plain))
+        )
+    elif kind == "cell":
+        row = rng.randrange(len(values))
+        wrong = rng.choice((None, float("nan"), float("inf"), 1e300, -1e300, 0.0))
+        values[row] = (
+            [wrong] * len(values[row])
+            if isinstance(values[row], list)
+            else None
+            if isinstance(values[row], str)
+            else wrong
+        )
+        column = _tried(lambda: pyarrow.array(values))
+    elif kind == "lists":
+        column = pyarrow.array(
+            [rng.choice(([[1.0], [2.0]], [[[]]], [["a"]], [[None]], [[]])) for _ in values[:1]] * len(values)
+        )
+    elif kind == "ragged":
+        column = pyarrow.array([[1.0] * rng.randrange(3) for _ in values])
+    elif kind == "struct":
+        column = pyarrow.array([{"bytes": b"\xff", "path": "a"}] * len(values))
+    elif kind == "none":
+        column = pyarrow.nulls(
+            len(values), rng.choice((pyarrow.float64(), pyarrow.string(), pyarrow.list_(pyarrow.float64())))
+        )
+    elif kind == "name":
+        table = table.rename_columns(
+            [rng.choice(NAMES) if i == at else one for i, one in enumerate(table.column_names)]
+        )
+    elif kind == "few":
+        table = table.slice(0, rng.choice((0, 1, 2, 3)))
+    elif kind == "wide":
+        column = pyarrow.array([[0.5] * 400] * len(values))
+    elif kind == "long":  # a text that is stored once and read thousands of times
+        column = pyarrow.DictionaryArray.from_arrays(np.zeros(len(values), np.int32), ["a" * 10**6])
+    if kind == "gone":
+        table = table.remove_column(at)
+    elif column is not None:
+        table = table.set_column(at, name, column)
+    pyarrow.parquet.write_table(table, path)
+    return f"{name}: {kind}"
+
+
+def _tried(make: Any) -> Any:
+    try:
+        return make()
+    except (pyarrow.ArrowException, TypeError, ValueError, OverflowError):
+        return None

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from fuzz.attempt import Attempt
-from fuzz.campaign import prepare, run_campaign, summary
+from fuzz.campaign import Outcome, prepare, run_campaign, summary
+from fuzz.inputs import make_logs
+from fuzz.kinds import LOGS, Kind
 
 COUNT, AT_ONCE = 300, 50
+PER_KIND = 25
 
 
 @pytest.fixture(scope="module")
@@ -18,10 +21,19 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("first", range(0, COUNT, AT_ONCE))
 def test_damaged_inputs_end_in_a_sentence(first: int, pristine: Path, tmp_path: Path):
-    outcomes = list(run_campaign(pristine, tmp_path, range(first, first + AT_ONCE)))
+    check(list(run_campaign(pristine, tmp_path, range(first, first + AT_ONCE))), at_least=AT_ONCE // 4 + 1)
+
+
+@pytest.mark.parametrize("kind", LOGS, ids=lambda kind: kind.name)
+def test_damaged_logs_end_in_a_sentence(kind: Kind, tmp_path: Path):
+    make_logs(tmp_path / "good" / "logs")
+    check(list(run_campaign(tmp_path / "good", tmp_path / "damaged", range(PER_KIND), [kind])), at_least=1)
+
+
+def check(outcomes: list[Outcome], *, at_least: int) -> None:
     failed = [str(outcome) for outcome in outcomes if outcome.complaints]
     assert not failed, "\n\n".join(failed)
-    assert sum(outcome.refused for outcome in outcomes) > AT_ONCE // 4, summary(outcomes)  # else nothing was damaged
+    assert sum(outcome.refused for outcome in outcomes) >= at_least, summary(outcomes)  # else nothing was damaged
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 this machine alone, for its own page alone, until it is told to end.
 """
 
+import asyncio
 import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,8 @@ from chromium import CHROMIUM, Browser, browser
 from toy_program import RIGHT
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
+
+from visualpatchworld.live import server
 
 COMMAND = "from visualpatchworld.cli import main; main()"
 
@@ -106,6 +110,49 @@ def test_tabs_see_the_same(page: Page):
         assert json.loads(other.recv(timeout=30))["values"][1] == 0.1
         one.send('{"do": "back_all"}')
         assert json.loads(other.recv(timeout=30))["changed"] == 0
+
+
+def test_a_tab_has_only_so_many_wishes_waiting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    going_on, begun, told = threading.Event(), threading.Event(), []
+    monkeypatch.setitem(server.DEEDS, "plan", lambda session, wish: begun.set() or going_on.wait(60) or session)
+    monkeypatch.setattr(server, "motion_text", lambda session, serial: told.append(serial) or "")
+    worker = server.Worker(None, server.Saving(tmp_path, "x"))  # pyright: ignore[reportArgumentType]
+    greedy, other = object(), object()
+    worker.ask(server.Wish("plan"), greedy)
+    assert begun.wait(60)  # which waits no more, but is done
+    for serial in range(server.MOST_WAITING):
+        worker.ask(server.Wish("plan", serial=serial), greedy)
+    with pytest.raises(server.TooMany, match="left out"):
+        worker.ask(server.Wish("plan", serial=-1), greedy)
+    worker.ask(server.Wish("plan", serial=99), other)
+    going_on.set()
+    assert worker.finish()
+    assert told == [0, *range(server.MOST_WAITING), 99]
+
+
+def test_a_tab_that_takes_no_answers_is_closed():
+    class Tab:
+        def __init__(self, takes: bool):
+            self.takes, self.taken, self.closed = takes, 0, False
+
+        async def send(self, _: str) -> None:
+            while not self.takes:
+                await asyncio.sleep(60)
+            self.taken += 1
+
+        async def close(self, *_: object) -> None:
+            self.closed = True
+
+    async def run() -> None:
+        tabs, good, bad = server.Tabs(), Tab(True), Tab(False)
+        tabs.open |= {good, bad}
+        for _ in range(3 * server.MOST_UNREAD):
+            tabs.tell("x")
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert tabs.open == {good} and bad.closed and good.taken == 3 * server.MOST_UNREAD
+
+    asyncio.run(run())
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ QUOTED = json.loads((Path(visualpatchworld.__file__).parent / "paper" / "quoted.
 TABLES = (
     "main envs cases hybrid-cost induction ablation sim-assist perception landscape cube-ladder "
     "reacher-metrics two-room-landscape "
-    "multiseed worlds cwmb real goals edited noise siblings"
+    "multiseed worlds cwmb real goals edited noise siblings zoo odebench"
 )
 
 

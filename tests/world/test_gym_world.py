@@ -287,3 +287,74 @@ def test_an_engine_of_mujoco_is_copied_and_placed():
     world.reset(9)
     world.restore(snapshot)
     np.testing.assert_array_equal(play(world, actions), first)
+
+
+class Sprung(gym.Env):
+    """A body on a spring whose state is set from outside by its attribute `state`."""
+
+    observation_space = gym.spaces.Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = gym.spaces.Box(-1, 1, (1,))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state, self.held, self.past = self.np_random.uniform(-1, 1, 2), 0.0, [0.0]
+        return self.shown(), {}
+
+    def shown(self):
+        return self.state.copy()
+
+    def step(self, action):
+        place, speed = self.state
+        speed = speed + 0.1 * (self.force(float(action[0])) - place - 0.2 * speed)
+        self.state, self.held = np.array([place + 0.1 * speed, speed]), float(action[0])
+        return self.shown(), -float(place * place), bool(abs(place) > 3), False, {}
+
+    def force(self, push):
+        return 2 * push
+
+
+class OtherMeaning(Sprung):
+    """As many numbers in its state as in its observation, equal at a reset and nowhere else."""
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = np.zeros(2)
+        return self.shown(), {}
+
+    def shown(self):
+        place, speed = self.state
+        return np.array([place + speed, 3 * speed])
+
+
+class Delayed(Sprung):
+    """Each action acts a step later, and what is held belongs to a place."""
+
+    def force(self, push):
+        return 2 * self.held
+
+    def _get_obs(self):
+        return self.shown()
+
+
+def test_a_place_is_believed_only_if_it_shows_what_was_observed():
+    assert "place" in GymWorld(Sprung()).powers
+    assert "place" not in GymWorld(OtherMeaning()).powers
+    assert "place" in GymWorld(Delayed()).powers
+
+
+def test_numbers_that_grow_are_no_part_of_a_place():
+    class Growing(Delayed):
+        def force(self, push):
+            self.past = [*self.past, push]
+            return super().force(push)
+
+    world = GymWorld(Growing())
+    assert "place" in world.powers  # the state and what is held, and not the past
+    world.reset(0)
+    assert world.get_place().shape == (3,)
+
+    class Remembering(Growing):
+        def force(self, push):
+            return super().force(push) + 0.5 * self.past[-2]
+
+    assert "place" not in GymWorld(Remembering()).powers

@@ -162,7 +162,7 @@ def test_a_table_with_names_that_leave_no_doubt(tmp_path: Path):
 def test_a_column_is_found_without_its_unit(tmp_path: Path, typed: str):
     path = write_csv(tmp_path / "log.csv", ["T_oven [degC],Heater [kW]", "20.5,1", "21.5,2", "22.5,3"])
     world = opened(path, columns=Columns(action=typed))
-    assert (world.field_names, world.action_space.names) == (("T_oven_degC",), ("Heater_kW",))
+    assert (world.field_names, world.action_space.names) == (("T_oven_degC",), ("Heater [kW]",))
 
 
 def test_a_name_that_two_columns_may_mean_is_refused(tmp_path: Path):

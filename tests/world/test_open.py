@@ -8,6 +8,7 @@ from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
 from visualpatchworld.world.environment import GymWorld
 from visualpatchworld.world.live import DomainWorld
+from visualpatchworld.world.log_table import Columns
 from visualpatchworld.world.open import UnknownWorld, open_world
 
 
@@ -66,3 +67,26 @@ def test_a_folder_with_the_name_of_an_environment_hides_it_not(tmp_path, monkeyp
 def test_a_game_on_a_board_is_one_sentence():
     with pytest.raises(VpwError, match="table"):
         open_world("FrozenLake-v1")
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "sentence"),
+    [
+        ("Pendulum-v1", {"columns": Columns(dt=0.1)}, "leave out dt"),
+        ("log.npz", {"columns": Columns(action="u")}, "leave out action"),
+        ("log.h5", {"columns": Columns(episode="run")}, "leave out episode"),
+        ("log.npz", {"vary": {"drag": 1.0}}, "not a domain"),
+        ("slider", {"render_mode": "human"}, "leave out render_mode"),
+    ],
+)
+def test_what_would_change_nothing_is_refused(name: str, settings: dict, sentence: str):
+    with pytest.raises(UnknownWorld, match=sentence):
+        open_world(name, **settings)
+
+
+def test_the_time_between_rows_can_be_told_of_any_log(tmp_path):
+    arrays = {"observations": np.random.default_rng(0).normal(size=(2, 9, 2)), "actions": np.zeros((2, 8, 1))}
+    np.savez(tmp_path / "log.npz", dt=0.5, **arrays)
+    assert open_world(str(tmp_path / "log.npz")).dt == 0.5
+    assert open_world(str(tmp_path / "log.npz"), columns=Columns(dt=0.1)).dt == 0.1
+    assert open_world(arrays, columns=Columns(dt=0.1)).dt == 0.1

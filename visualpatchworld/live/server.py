@@ -11,7 +11,7 @@ import math
 import queue
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -121,11 +121,17 @@ FILES = {
 }
 SOCKET = "/socket"
 MOST_TABS = 16
+MOST_WAITING = 32  # wishes of one tab; a person clicks slower than they are done
+MOST_UNREAD = 64  # answers that a tab has not taken yet
 LAST_WORK_S = 3.0  # that closing waits for
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self' "
     "ws://{host}; frame-ancestors 'none'"
 )
+
+
+class TooMany(VpwError):
+    """More wishes than one tab may have waiting."""
 
 
 class CannotServe(VpwError):
@@ -167,21 +173,23 @@ class Worker:
     def __init__(self, session: Session, saving: Saving):
         self.session = session
         self._saving = saving
-        self._waiting: list[Wish] = []
+        self._waiting: list[tuple[Any, Wish]] = []  # with the tab that each is from
         self._lock = threading.Lock()
         self._some: queue.Queue[bool] = queue.Queue()
         self.answer: Callable[[str], None] = lambda text: None
         self._thread = threading.Thread(target=self._work, daemon=True, name="live")
         self._thread.start()
 
-    def ask(self, wish: Wish) -> None:
-        """Let a wish wait its turn."""
+    def ask(self, wish: Wish, tab: Any = None) -> None:
+        """Let a tab's wish wait its turn, unless too many of its wishes wait already."""
         with self._lock:
-            for i, other in enumerate(self._waiting):
+            for i, (_, other) in enumerate(self._waiting):
                 if wish.replaces is not None and other.replaces == wish.replaces:
-                    self._waiting[i] = wish
+                    self._waiting[i] = (tab, wish)
                     return
-            self._waiting.append(wish)
+            if sum(owner is tab for owner, _ in self._waiting) >= MOST_WAITING:
+                raise TooMany(f"{MOST_WAITING} wishes of this page are waiting already; this one is left out.")
+            self._waiting.append((tab, wish))
         self._some.put(True)
 
     def finish(self) -> bool:
@@ -193,7 +201,7 @@ class Worker:
     def _work(self) -> None:
         while self._some.get():
             with self._lock:
-                wish = self._waiting.pop(0)
+                _, wish = self._waiting.pop(0)
             self.answer(self._fulfilled(wish))
 
     def _fulfilled(self, wish: Wish) -> str:
@@ -210,6 +218,28 @@ class Worker:
             return said_text(printable(f"That did not work ({type(error).__name__}: {error})."), wish.serial)
 
 
+class Tabs:
+    """The open tabs, each with the answers that it has not taken yet; one that takes none is closed."""
+
+    def __init__(self) -> None:
+        self.open: set[Any] = set()
+        self._sending: dict[asyncio.Task[None], Any] = {}  # by task, the tab
+
+    def tell(self, text: str) -> None:
+        """Send a text to every tab; in the thread of the loop."""
+        for tab in list(self.open):
+            if sum(other is tab for other in self._sending.values()) < MOST_UNREAD:
+                self._begin(tab, _send(tab, text))
+            else:
+                self.open.discard(tab)
+                self._begin(tab, tab.close(1008, "This tab does not take its answers."))
+
+    def _begin(self, tab: Any, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._sending[task] = tab
+        task.add_done_callback(lambda done: self._sending.pop(done, None))
+
+
 async def _run(worker: Worker, port: int, ready: Callable[[str], None]) -> None:
     from websockets.asyncio.server import serve as serve_sockets
 
@@ -217,30 +247,27 @@ async def _run(worker: Worker, port: int, ready: Callable[[str], None]) -> None:
     for one in (signal.SIGINT, signal.SIGTERM):
         with suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread
             loop.add_signal_handler(one, over.set)
-    tabs: set[Any] = set()
-
-    def tell(text: str) -> None:
-        for tab in list(tabs):
-            tasks.add(task := loop.create_task(_send(tab, text)))
-            task.add_done_callback(tasks.discard)
-
-    tasks: set[asyncio.Task[None]] = set()
-    worker.answer = lambda text: _from_thread(loop, tell, text)
+    tabs = Tabs()
+    worker.answer = lambda text: _from_thread(loop, tabs.tell, text)
 
     async def attend(tab: Any) -> None:
-        if len(tabs) >= MOST_TABS:
+        if len(tabs.open) >= MOST_TABS:
             await tab.close(1013, f"There are {MOST_TABS} tabs already.")
             return
-        tabs.add(tab)
+        tabs.open.add(tab)
         try:
             await tab.send(world_text(worker.session))
             await tab.send(motion_text(worker.session))
             async for message in tab:
-                worker.ask(read_wish(message, worker.session))
+                wish = read_wish(message, worker.session)
+                try:
+                    worker.ask(wish, tab)
+                except TooMany as error:
+                    await tab.send(said_text(str(error), wish.serial))
         except Refused as error:
             await tab.close(1008, str(error)[:100])
         finally:
-            tabs.discard(tab)
+            tabs.open.discard(tab)
 
     quiet = logging.getLogger("visualpatchworld.live.socket")
     quiet.addHandler(logging.NullHandler())

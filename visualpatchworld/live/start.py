@@ -45,7 +45,7 @@ def start(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Session:
     """The session of a program in a world, or along a log, of whose table `columns` tells what the names leave open."""
-    name = world or found.world
+    name = found.world_or(world, traces)
     if name is None and traces is None:
         raise NoWorld(f"Nothing says which world '{found.path}' is of; name it with --world WORLD or --traces LOG.")
     progress("opening the world")

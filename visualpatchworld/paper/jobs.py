@@ -98,7 +98,7 @@ class Job(ABC):
 
     def _program(self) -> list[str]:
         """The options that say whose program it is."""
-        told = _flat({"--program": self.source.program, "--traces": self.source.traces, "--method": self.source.method})
+        told = _flat({"--program": self.source.program, "--method": self.source.method})
         return [*told, *["--sandbox"] * (self.source.rival is not None)]
 
 
@@ -120,6 +120,7 @@ class CellJob(Job):
 
     def command(self, results: Path) -> list[str]:
         condition = {
+            "--traces": self.source.traces,
             "--observe": self.observe,
             "--score": self.score,
             "--seed": self.seed,
@@ -127,7 +128,8 @@ class CellJob(Job):
             "--results": results,
         }
         planner = () if "--planner" in self.options else ("--planner", PAPER)
-        return _vpw("plan", self.source.domain, *self._program(), *_flat(condition), *planner, *self.options, "--json")
+        program = self._program() if self.score != "simulator" else _flat({"--program": self.source.program})
+        return _vpw("plan", self.source.domain, *program, *_flat(condition), *planner, *self.options, "--json")
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,11 @@ class AnalysisJob(Job):
         return f"{self.source.title}: analysis {self.kind}"
 
     def command(self, results: Path) -> list[str]:
-        return _vpw("analyse", self.kind, self.source.domain, *self._program(), "--results", str(results), "--json")
+        from visualpatchworld.paper.analysis import MEASURED_OF
+
+        program = self._program() if MEASURED_OF[self.kind] == "program" else []
+        places = _flat({"--traces": self.source.traces, "--results": results})
+        return _vpw("analyse", self.kind, self.source.domain, *program, *places, "--json")
 
 
 def run_job(

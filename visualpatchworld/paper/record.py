@@ -164,6 +164,20 @@ class FoundProgram(NamedTuple):
     path: Path
     world: str | None
 
+    def world_or(self, typed: str | None, traces: Path | None = None) -> str | None:
+        """The world that a user typed, else the recorded one; a file alone never has a module imported.
+
+        Where there are traces no world is opened.
+        """
+        from visualpatchworld.world.open import module_of
+
+        if typed is traces is None and self.world is not None and module_of(self.world) is not None:
+            raise BadRecord(
+                f"The record beside '{self.path}' names the world '{self.world}', whose module is imported and so runs; "
+                f"give --world {self.world} if you trust it."
+            )
+        return typed or self.world
+
 
 def find_program(path: Path) -> FoundProgram:
     """The program that a folder or a file stands for."""

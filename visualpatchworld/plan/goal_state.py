@@ -143,10 +143,14 @@ def evaluate_goal(
     seed: int = 0,
     tolerance: float = 1.0,
     budget: int | None = None,
+    sandbox: bool = False,
     on_episode: Callable[[int, int | None], None] = lambda number, steps: None,
 ) -> GoalEvaluation:
     """Plan from so many starts of a world to a state with these
     fields; without a planner, one is chosen in imagination.
+
+    A program is code: compiled, it runs in this process with all your rights. `sandbox=True` is refused, since a goal
+    is planned for with derivatives of the program; `evaluate_return` has a sandbox.
 
     Fields are those of the program's `State` or of the world's observation. Each has to be met within what the goal
     says, or within a share of its spread under random action; `tolerance` scales all of that.
@@ -154,6 +158,11 @@ def evaluate_goal(
     Example: `vpw.evaluate_goal("Pendulum-v1", program, {"angle": 0.0, "angle_speed": 0.0},
     episodes=5).report["success"]`
     """
+    if sandbox:
+        raise BadGoal(
+            "A goal is planned for with derivatives of the program, which only this process has; read the program, "
+            "then leave out the sandbox."
+        )
     wanted = told_goal(goal)
     world = open_world(world)
     if "reset" not in world.powers:

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from visualpatchworld.plan.feedback import Guide, first_guide, guided, improved, shifted_guide
 from visualpatchworld.program.env import Imagined
+from visualpatchworld.program.sandbox import SandboxedWorld
 from visualpatchworld.world.open import Live
 from visualpatchworld.world.world import ActionSpace, World
 
@@ -291,6 +292,16 @@ def returns(
     nothing = jnp.zeros(count, jnp.float32)
     start = (jnp.broadcast_to(state, (count, *state.shape)), jnp.ones(count, bool), nothing, nothing)
     last, _, earned, outside = jax.lax.scan(advance, start, (actions.swapaxes(0, 1), jnp.arange(horizon)))[0]
+    return ranked(state, last, earned, outside)
+
+
+def ranked(
+    state: Float[Array, " S"], last: Float[Array, "K S"], earned: Float[Array, " K"], outside: Float[Array, " K"]
+) -> Float[Array, " K"]:
+    """What sequences earned, told apart by where they lead: see `returns`.
+
+    `outside` counts the steps for which the program is not known to hold.
+    """
     most = jnp.max(jnp.where(jnp.isfinite(earned), jnp.abs(earned), 0.0)) + 1.0
     in_vain = (jnp.nanmax(earned) <= 0) & (jnp.nanmax(earned) - jnp.nanmin(earned) <= 1e-6 * most)
     moved = jnp.where(jnp.isfinite(last), last - state, 0.0)
@@ -350,11 +361,12 @@ def compiled_search(planner: ReturnPlanner, space: ActionSpace, world: Imagined)
     )
 
 
-def search_in_world(planner: ReturnPlanner, space: ActionSpace, world: World, live: Live) -> Search:
-    """The same search with the true world in place of a program: every candidate is lived through from a snapshot.
+# State, candidates as the world takes them, steps that remain -> returns.
+Outcomes = Callable[[Float[np.ndarray, " S"], Float[np.ndarray, "K H A"], int], Float[np.ndarray, " K"]]
 
-    Slow by its nature.
-    """
+
+def stepwise_search(planner: ReturnPlanner, space: ActionSpace, outcomes: Outcomes) -> Search:
+    """The same search where the returns of candidates come from elsewhere, round by round."""
 
     @jax.jit
     def suggest(population: Population, key: PRNGKeyArray) -> tuple[Array, Array]:
@@ -366,16 +378,50 @@ def search_in_world(planner: ReturnPlanner, space: ActionSpace, world: World, li
 
     sort = jax.jit(lambda population, candidates, earned: refit(planner, population, candidates, earned))
 
-    def run(_: Any, population: Population, remaining: int, key: PRNGKeyArray) -> Plan:
-        here, best = world.snapshot(), jnp.asarray(-jnp.inf)
+    def run(state: Float[np.ndarray, " S"], population: Population, remaining: int, key: PRNGKeyArray) -> Plan:
+        best = jnp.asarray(-jnp.inf)
         for round_key in jax.random.split(key, planner.rounds):
             candidates, actions = suggest(population, round_key)
-            earned = live(here, np.asarray(actions, dtype=float), remaining)
+            earned = outcomes(state, np.asarray(actions, dtype=float), remaining)
             population, best = sort(population, candidates, jnp.asarray(earned, jnp.float32))
-        world.restore(here)
         return Plan(to_actions(space, population.elites[0]), best, population)
 
     return run
+
+
+def search_in_world(planner: ReturnPlanner, space: ActionSpace, world: World, live: Live) -> Search:
+    """The search with the true world in place of a program: every candidate is lived through from a snapshot.
+
+    Slow by its nature.
+    """
+
+    def outcomes(_: Any, actions: Float[np.ndarray, "K H A"], remaining: int) -> Float[np.ndarray, " K"]:
+        here = world.snapshot()
+        earned = live(here, actions, remaining)
+        world.restore(here)
+        return earned
+
+    return stepwise_search(planner, space, outcomes)
+
+
+def search_in_sandbox(planner: ReturnPlanner, space: ActionSpace, world: SandboxedWorld) -> Search:
+    """The search with a program that runs in the sandbox: every round of candidates is one call of it."""
+    rank = jax.jit(ranked)
+
+    def outcomes(
+        state: Float[np.ndarray, " S"], actions: Float[np.ndarray, "K H A"], remaining: int
+    ) -> Float[np.ndarray, " K"]:
+        starts = np.repeat(np.asarray(state, float)[None], len(actions), axis=0)
+        lived = world.live(starts, actions.swapaxes(0, 1))
+        over = np.logical_or.accumulate(lived.ended, axis=0)
+        alive = np.concatenate([np.ones_like(over[:1]), ~over[:-1]])
+        counted = alive & (np.arange(len(over)) < remaining)[:, None]
+        last = lived.states[alive.sum(axis=0) - 1, np.arange(len(actions))]
+        earned = np.where(counted, lived.rewards, 0.0).sum(axis=0)
+        outside = (counted & ~lived.valid).sum(axis=0)
+        return np.asarray(rank(*(jnp.asarray(part, jnp.float32) for part in (state, last, earned, outside))))
+
+    return stepwise_search(planner, space, outcomes)
 
 
 def imagined_return(

@@ -13,29 +13,35 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from visualpatchworld.errors import VpwError
+from visualpatchworld.domain import DEFAULT
+from visualpatchworld.errors import UnknownName, VpwError
 from visualpatchworld.plan.return_search import (
     ReturnPlanner,
     Search,
     action_of,
     begun,
     compiled_search,
+    first_population,
     imagined_return,
     rest_units,
+    search_in_sandbox,
     search_in_world,
     shifted,
     to_actions,
 )
-from visualpatchworld.program.env import Imagined, imagine, tracker
+from visualpatchworld.program.env import Imagined, imagine, locked_tracker, tracker
 from visualpatchworld.program.program import Program
+from visualpatchworld.program.sandbox import SandboxedWorld
 from visualpatchworld.world.collect import record
 from visualpatchworld.world.open import living_in, living_in_copies, open_world
 from visualpatchworld.world.trajectory import Trajectory
-from visualpatchworld.world.world import World
+from visualpatchworld.world.world import ActionSpace, World
 
 HORIZONS = (20, 35, 60, 100, 200)  # steps ahead, tried in imagination
+USUAL_HORIZON = 60  # steps ahead where nothing is tried
 IMAGINED_STEPS = 300  # of an imagined episode
 IMAGINED_STARTS = 5  # a horizon that reaches the reward from some starts may miss it from others
+IN_SANDBOX = ReturnPlanner(horizon=60, samples=128, rounds=4, elites=16, execute=2)  # each round is a call
 IN_IMAGINATION = ReturnPlanner(horizon=20, samples=128, rounds=4, elites=16, execute=5)
 WITH_FEEDBACK = ReturnPlanner(horizon=60, samples=64, rounds=2, elites=12, execute=2, feedback=3)
 WORTH_FEEDBACK = 0.05  # of imagined returns: with less gain than this, actions without feedback do as well
@@ -107,12 +113,14 @@ class ReturnEvaluation:
 
 def evaluate_return(
     world: Any,
-    program: Program | Imagined,
+    program: Program | Imagined | SandboxedWorld,
     planner: ReturnPlanner | None = None,
     *,
     episodes: int = 20,
     seed: int = 0,
     seconds: float | None = None,
+    sandbox: bool = False,
+    unfiltered: bool = False,
     true_world_episodes: int = 0,
     true_world_seconds: float | None = None,
     true_world_workers: int = 1,
@@ -121,6 +129,10 @@ def evaluate_return(
 ) -> ReturnEvaluation:
     """Plan so many episodes of a world with a program's reward
     and end; without a planner, one is chosen in imagination.
+
+    A program is code. It is compiled and runs in this process with all your rights, or with `sandbox=True` in a locked
+    process and nowhere else: slower, without feedback, and without a planner given it looks a fixed number of steps
+    ahead. `unfiltered=True` goes on where the machine cannot keep a program from your files.
 
     With `seconds` no episode but the first is begun after that time. The world is anything that `open_world` takes.
 
@@ -136,14 +148,39 @@ def evaluate_return(
         raise CannotPlan(
             f"{world.name} can not be planned in for a return: it must be one that runs and gives rewards."
         )
-    imagined = program if isinstance(program, Imagined) else imagine(program)
-    if not imagined.has_reward:
-        raise CannotPlan("The program defines no reward(state, action, next_state), so there is nothing to plan for.")
+    if sandbox:
+        if not isinstance(program, Program):
+            raise CannotPlan("This program is bound already; give the program itself to plan in the sandbox.")
+        with SandboxedWorld(program, len(world.action_space), unfiltered=unfiltered) as locked:
+            return evaluate_return(
+                name or world,
+                locked,
+                planner,
+                episodes=episodes,
+                seed=seed,
+                seconds=seconds,
+                true_world_episodes=true_world_episodes,
+                true_world_seconds=true_world_seconds,
+                true_world_workers=true_world_workers,
+                on_episode=on_episode,
+                on_true_episode=on_true_episode,
+            )
     seeds = [int(one) for one in np.random.default_rng(seed).integers(2**31, size=episodes)]
     began = time.perf_counter()
-    planner = planner or choose_planner(world, imagined, seeds)
+    space = world.action_space
+    imagined = program if isinstance(program, Imagined | SandboxedWorld) else imagine(program)
+    if not imagined.has_reward:
+        raise CannotPlan("The program defines no reward(state, action, next_state), so there is nothing to plan for.")
+    if isinstance(imagined, SandboxedWorld):
+        planner = planner or replace(IN_SANDBOX, horizon=min(IN_SANDBOX.horizon, world.time_limit or NO_LIMIT))
+        if planner.feedback:
+            raise CannotPlan("Feedback needs slopes of the program, which the sandbox does not give; use cem.")
+        search = search_in_sandbox(planner, space, imagined)
+    else:
+        planner = planner or choose_planner(world, imagined, seeds)
+        search = compiled_search(planner, space, imagined)
     before = world.env_steps
-    control = Controller(world, imagined, planner, compiled_search(planner, world.action_space, imagined), seed)
+    control = Controller(world, imagined, planner, search, seed)
     control.warm_up(world.reset(seeds[0]))
     earned = []
     for number, one in enumerate(seeds):
@@ -181,12 +218,16 @@ def evaluate_return(
 class Controller:
     """Acts in a world by planning anew every few steps, each search beginning with what is left of the one before."""
 
-    def __init__(self, world: World, imagined: Imagined, planner: ReturnPlanner, search: Search, seed: int):
-        self.world, self.imagined, self.planner, self.search = world, imagined, planner, search
+    def __init__(
+        self, world: World, imagined: Imagined | SandboxedWorld, planner: ReturnPlanner, search: Search, seed: int
+    ):
+        self.world, self.planner, self.search = world, planner, search
         self.seconds: list[float] = []
-        self._track = tracker(imagined)
+        self._track = locked_tracker(imagined) if isinstance(imagined, SandboxedWorld) else tracker(imagined)
         self._first = jax.jit(
-            lambda state, key: begun(planner, world.action_space, imagined, jnp.asarray(state, jnp.float32), key)
+            (lambda _, key: first_population(planner, world.action_space, key))
+            if isinstance(imagined, SandboxedWorld)
+            else lambda state, key: begun(planner, world.action_space, imagined, jnp.asarray(state, jnp.float32), key)
         )
         self._act = jax.jit(
             lambda plan, at, state: action_of(plan, world.action_space, at, jnp.asarray(state, jnp.float32))
@@ -272,6 +313,24 @@ def lived(world: World, seed: int, policy: Policy, most: int | None = None) -> T
 def _earned(trajectory: Trajectory) -> float:
     assert trajectory.rewards is not None
     return float(trajectory.rewards.sum())
+
+
+RETURN_PLANNERS = (DEFAULT, "cem", "ilqr")
+
+
+def return_planner(name: str, horizon: int | None, space: ActionSpace) -> ReturnPlanner | None:
+    """A planner for returns by its name and planning horizon; none where it is to be chosen in imagination.
+
+    `cem` searches alone; `ilqr` improves what it found with slopes of the program, and acts with feedback.
+    """
+    if name not in RETURN_PLANNERS:
+        raise UnknownName("planner", name, RETURN_PLANNERS)
+    if name == "ilqr":
+        if space.kind == "discrete":
+            raise CannotPlan("The planner 'ilqr' needs actions that are numbers, and these are choices; use cem.")
+        steps = horizon or WITH_FEEDBACK.horizon
+        return replace(WITH_FEEDBACK, horizon=steps, execute=min(WITH_FEEDBACK.execute, steps))
+    return None if name == DEFAULT and horizon is None else ReturnPlanner(horizon=horizon or USUAL_HORIZON)
 
 
 def choose_planner(

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from visualpatchworld.errors import BadState
 from visualpatchworld.program.program import Backend, BadProgram, Program
+from visualpatchworld.program.sandbox import Lived, SandboxedWorld
 from visualpatchworld.world.world import ActionSpace
 
 
@@ -52,6 +53,13 @@ def imagine(
     A program without a reward earns nothing, and one without an end never ends.
     """
     model = program.bind_world(backend, constants)
+    model = model._replace(
+        **{
+            name: _named(program, part)
+            for name, part in model._asdict().items()
+            if name != "State" and part is not None
+        }
+    )
     array: Any = jnp if backend == "jax" else np
     dtype = dtype or (np.float32 if backend == "jax" else np.float64)
     fields: tuple[str, ...] = tuple(getattr(model.State, "_fields", ()))
@@ -95,25 +103,70 @@ def imagine(
     )
 
 
+def _named(program: Program, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a program whose failures are sentences that name its line."""
+
+    def called(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except Exception as error:
+            raise program.refusal(error) from None
+
+    return called
+
+
 Starts = Float[np.ndarray, "N O"] | Sequence[Sequence[float]] | Callable[[np.random.Generator], Any]
 
 
+class _Here:
+    """A program's world as `SandboxedWorld` has it, in this process."""
+
+    def __init__(self, program: Program):
+        self._world = imagine(program, "numpy")
+
+    def read(self, observations: Float[np.ndarray, "N O"]) -> Float[np.ndarray, "N S"]:
+        return np.stack([self._world.read(row) for row in observations])
+
+    def observe(self, states: Float[np.ndarray, "N S"]) -> Float[np.ndarray, "N O"]:
+        return np.stack([self._world.observe(row) for row in states])
+
+    def live(self, states: Float[np.ndarray, "1 S"], actions: Float[np.ndarray, "1 1 A"]) -> Lived:
+        before, action = states[0], actions[0, 0]
+        after = self._world.step(before, action)
+        told = self._world.reward(before, action, after), self._world.terminated(after), self._world.valid(after)
+        return Lived(after[None, None], *(np.asarray(part)[None, None] for part in told))
+
+    def close(self) -> None:
+        pass
+
+
 class ProgramEnv(gym.Env[np.ndarray, Any]):
-    """The world that a program describes, as a Gymnasium environment; it starts where it is told to."""
+    """The world that a program describes, as a Gymnasium environment; it starts where it is told to.
+
+    The program runs in this process, or with `sandbox` in a locked one until `close()`.
+    """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(
-        self, program: Program, *, starts: Starts, action_space: ActionSpace | gym.Space, time_limit: int | None = None
+        self,
+        program: Program,
+        *,
+        starts: Starts,
+        action_space: ActionSpace | gym.Space,
+        time_limit: int | None = None,
+        sandbox: bool = False,
+        unfiltered: bool = False,
     ):
         self.program = program
-        self.world: Imagined = imagine(program, "numpy")
         self.starts = starts if callable(starts) else _rows(starts)
         self.time_limit = time_limit
         self.action_space = as_gym_space(action_space) if isinstance(action_space, ActionSpace) else action_space
-        self._state = self.world.read(self._draw(np.random.default_rng(0)))
+        width = int(np.prod(self.action_space.shape or (1,)))
+        self.world = SandboxedWorld(program, width, unfiltered=unfiltered) if sandbox else _Here(program)
+        self._state = self._read(self._draw(np.random.default_rng(0)))
         self._elapsed = 0
-        self.observation_space = gym.spaces.Box(-np.inf, np.inf, np.shape(self.world.observe(self._state)), np.float64)
+        self.observation_space = gym.spaces.Box(-np.inf, np.inf, self._seen().shape, np.float64)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -121,22 +174,30 @@ class ProgramEnv(gym.Env[np.ndarray, Any]):
         """Begin at one of the starts, or at `options["observation"]`."""
         super().reset(seed=seed)
         chosen = (options or {}).get("observation")
-        self._state = self.world.read(
-            self._draw(self.np_random) if chosen is None else np.asarray(chosen, dtype=np.float64)
-        )
+        self._state = self._read(self._draw(self.np_random) if chosen is None else np.asarray(chosen, dtype=np.float64))
         self._elapsed = 0
-        return self.world.observe(self._state), {}
+        return self._seen(), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         row = np.asarray(action, dtype=np.float64).reshape(-1)
         if isinstance(self.action_space, gym.spaces.Discrete):
             row = row - float(self.action_space.start)
-        before, self._state = self._state, self.world.step(self._state, row)
+        lived = self.world.live(self._state[None], row[None, None])
+        self._state = lived.states[0, 0]
         self._elapsed += 1
-        ended = bool(self.world.terminated(self._state))
+        ended = bool(lived.ended[0, 0])
         late = self.time_limit is not None and self._elapsed >= self.time_limit
-        reward = float(self.world.reward(before, row, self._state))
-        return self.world.observe(self._state), reward, ended, late and not ended, {}
+        return self._seen(), float(lived.rewards[0, 0]), ended, late and not ended, {}
+
+    def close(self) -> None:
+        """End the process that the program runs in, where there is one."""
+        self.world.close()
+
+    def _read(self, observation: np.ndarray) -> np.ndarray:
+        return self.world.read(observation[None])[0]
+
+    def _seen(self) -> np.ndarray:
+        return self.world.observe(self._state[None])[0]
 
     def _draw(self, rng: np.random.Generator) -> np.ndarray:
         starts = self.starts
@@ -144,16 +205,33 @@ class ProgramEnv(gym.Env[np.ndarray, Any]):
 
 
 def as_env(
-    program: Program, *, starts: Starts, action_space: ActionSpace | gym.Space, time_limit: int | None = None
+    program: Program,
+    *,
+    starts: Starts,
+    action_space: ActionSpace | gym.Space,
+    time_limit: int | None = None,
+    sandbox: bool = False,
+    unfiltered: bool = False,
 ) -> ProgramEnv:
     """The world that a program describes, as a Gymnasium environment.
 
     `starts` are observations to begin at: rows, of which one is drawn, or a function of a random generator.
 
+    A program is code. It runs in this process with all your rights, or with `sandbox=True` in a locked process and
+    nowhere else; `close()` ends that process. `unfiltered=True` goes on where the machine cannot keep a program from
+    your files.
+
     Example: `env = vpw.as_env(program, starts=[[1.0, 0.0, 0.0]], action_space=gym.spaces.Box(-2, 2, (1,)),
     time_limit=200)`
     """
-    return ProgramEnv(program, starts=starts, action_space=action_space, time_limit=time_limit)
+    return ProgramEnv(
+        program,
+        starts=starts,
+        action_space=action_space,
+        time_limit=time_limit,
+        sandbox=sandbox,
+        unfiltered=unfiltered,
+    )
 
 
 class Copies(NamedTuple):
@@ -192,6 +270,8 @@ def as_vector_env(
     program: Program, *, num_envs: int, starts: Float[np.ndarray, "N O"], time_limit: int | None = None
 ) -> VectorEnv:
     """Thousands of copies of a program's world in one compiled step, each begun anew by itself when it is over.
+
+    A program is code: compiled, it runs in this process with all your rights. `as_env` has a sandbox.
 
     Example: `env = vpw.as_vector_env(program, num_envs=4096, starts=starts); copies, seen =
     env.reset(jax.random.key(0))`
@@ -293,5 +373,39 @@ def tracker(world: Imagined) -> Tracker:
         if bool(determined(cast(observation)).all()):
             return first(observation)
         return np.asarray(follow(cast(state), cast(action), cast(observation)))
+
+    return Tracker(first, following)
+
+
+NUDGE = 1e-5  # of a value, or of one: what slopes are taken over where nothing can be traced
+
+
+def locked_tracker(world: SandboxedWorld) -> Tracker:
+    """A tracker of the states of a program in the sandbox: as `followed`, with slopes from small differences."""
+
+    def nudged(row: Float[np.ndarray, " M"]) -> tuple[Float[np.ndarray, "M M"], Float[np.ndarray, " M"]]:
+        sizes = NUDGE * np.maximum(np.abs(row), 1.0)
+        return row + np.diag(sizes), sizes
+
+    def first(observation: Any) -> Float[np.ndarray, " S"]:
+        return world.read(np.asarray(observation, float)[None])[0]
+
+    def predicted(starts: Float[np.ndarray, "N S"], action: Float[np.ndarray, " A"]) -> Float[np.ndarray, "N O"]:
+        return world.observe(world.live(starts, np.repeat(action[None, None], len(starts), axis=1)).states[0])
+
+    def following(state: Any, action: Any, observation: Any) -> Float[np.ndarray, " S"]:
+        state, action, observation = (np.asarray(part, float) for part in (state, action, observation))
+        seen = first(observation)
+        visible = (world.read(nudged(observation)[0]) != seen).any(axis=0)
+        if visible.all():
+            return seen
+        starts, sizes = nudged(state)
+        here = predicted(state[None], action)[0]
+        slope = np.where(visible, 0.0, ((predicted(starts, action) - here) / sizes[:, None]).T)
+        slope = np.where(np.isfinite(slope) & (np.abs(slope) > LEAST_INFLUENCE), slope, 0.0)
+        missing = np.where(np.isfinite(here), observation - here, 0.0)
+        moved = state + np.where(visible, 0.0, np.linalg.pinv(slope, rcond=1e-3) @ missing)
+        after = world.live(moved[None], action[None, None]).states[0, 0]
+        return np.where(visible, seen, np.where(np.isfinite(after), after, state))
 
     return Tracker(first, following)

@@ -25,16 +25,17 @@ import numpy
 
 from visualpatchworld.errors import VpwError, printable
 from visualpatchworld.files import read_text
+from visualpatchworld.program.tracing import NAMES, traceable
 from visualpatchworld.scene.state import StateSpace
 
 Backend = Literal["numpy", "jax"]
 _ARRAY_IMPORTS = ("numpy", "jax.numpy")
+LARGEST_NUMBER = 10**300  # what a float still holds
 MOST_BYTES = 2**20  # of a program that someone could read
 LONGEST_STEP_S = 5  # of one step when a program is checked
 NO_TRACE = (
-    "a plain `if`, `float()`, `int()` or a function of `math` looks at a value of the state, but "
-    "planning runs the program on many states "
-    "at once; write `np.where` and the functions of `np`"
+    "a value of the state decides here what is done next, but planning runs the program on many states at once; "
+    "write `np.where`, or an `if` whose two ways assign plain names, in place of `while`, `break` and changes of lists"
 )
 _IMPORTS = (*_ARRAY_IMPORTS, "math", "typing", "__future__")
 
@@ -86,11 +87,20 @@ class Program:
     @cached_property
     def module(self) -> ast.Module:
         try:
-            return ast.parse(self.text)
+            module = ast.parse(self.text)
         except SyntaxError as error:
             raise BadProgram(f"{self.where(error.lineno)}: not Python: {error.msg}.") from None
         except (ValueError, RecursionError, MemoryError) as error:  # a zero byte, or brackets in brackets without end
             raise BadProgram(f"{self.where()}: not Python: {str(error) or 'it is nested too deeply'}.") from None
+        for node in ast.walk(module):
+            if isinstance(node, ast.Constant) and isinstance(node.value, int) and abs(node.value) > LARGEST_NUMBER:
+                raise BadProgram(f"{self.where(node.lineno)}: a whole number here is larger than any measured one.")
+        return module
+
+    def _parsed(self) -> ast.Module:
+        """The module once more, to be rewritten: parsing is much faster than a copy."""
+        assert self.module  # which refuses a text that is no program
+        return ast.parse(self.text)
 
     @cached_property
     def constants(self) -> dict[str, Any]:
@@ -118,7 +128,8 @@ class Program:
                 raise BadProgram(
                     f"{self.where()}: there is no constant '{name}'; there are {', '.join(self.constants)}."
                 )
-            lines = [re.sub(rf"^{name} = [^#\n]*?(?=\s*(#|$))", f"{name} = {value!r}", line) for line in lines]
+            assigned = re.compile(rf"^{name} = [^#\n]*?(?=\s*(#|$))")
+            lines = [assigned.sub(lambda _, new=f"{name} = {value!r}": new, line) for line in lines]
         return Program("".join(lines))
 
     def bind(self, backend: Backend, constants: Mapping[str, Any] | None = None) -> Dynamics:
@@ -137,18 +148,36 @@ class Program:
 
     def _run(self, backend: Backend, constants: Mapping[str, Any] | None) -> dict[str, Any]:
         # What a program prints must not get into what is printed of it.
-        namespace: dict[str, Any] = {"__name__": "world_model", ROLL: roll, "print": partial(print, file=sys.stderr)}
-        exec(self._numpy_code if backend == "numpy" else self._jax_code, namespace)
+        namespace: dict[str, Any] = {"__name__": "world_model", "print": partial(print, file=sys.stderr)}
+        try:
+            if backend == "numpy":
+                exec(self._numpy_code, namespace)
+            else:
+                namespace |= NAMES
+                exec(self._jax_code, namespace)
+        except Exception as error:
+            raise self.refusal(error) from None
+        missing = next((name for name in ("State", "step") if name not in namespace), None)
+        if missing is not None:
+            raise BadProgram(f"{self.where()}: the program defines no '{missing}'.")
         namespace.update(constants or {})
         return namespace
 
+    def refusal(self, error: BaseException, line: int | None = None) -> BadProgram:
+        """What went wrong inside the program, as a sentence that names the line."""
+        if isinstance(error, BadProgram):
+            return error
+        untraceable = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError)
+        said = NO_TRACE if isinstance(error, untraceable) else _said(error)
+        return BadProgram(f"{self.where(_line(error) or line)}: {said}.")
+
     @cached_property
     def _numpy_code(self) -> CodeType:
-        return self._code(_ArrayModule("numpy").visit(ast.parse(self.text)))
+        return self._code(_ArrayModule("numpy").visit(self._parsed()))
 
     @cached_property
     def _jax_code(self) -> CodeType:
-        return self._code(rolled(_ArrayModule("jax.numpy").visit(ast.parse(self.text))))
+        return self._code(traceable(_ArrayModule("jax.numpy").visit(self._parsed())))
 
     def _code(self, module: ast.Module) -> CodeType:
         return compile(ast.fix_missing_locations(module), str(self.path or "program"), "exec")
@@ -175,10 +204,8 @@ class Program:
             with numpy.errstate(all="ignore"), _limited():
                 state = dynamics.State(*numpy.full(len(state_space), 0.5))
                 after = dynamics.step(state, numpy.zeros(action_dim))
-        except BadProgram:
-            raise
         except (Exception, SystemExit, _TooSlow) as error:
-            raise BadProgram(f"{self.where(_line(error) or line_of['step'])}: {_said(error)}.") from None
+            raise self.refusal(error, line_of["step"]) from None
         if not isinstance(after, dynamics.State):
             raise BadProgram(f"{self.where(line_of['step'])}: step must return a State, not {type(after).__name__}.")
         for field, value in zip(dynamics.State._fields, after, strict=True):
@@ -204,9 +231,7 @@ class Program:
             with _limited():
                 fields = jax.eval_shape(step, *shapes)
         except (Exception, SystemExit, _TooSlow) as error:
-            untraceable = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError)
-            said = NO_TRACE if isinstance(error, untraceable) else f"{_said(error)}, when JAX compiles it"
-            raise BadProgram(f"{self.where(_line(error))}: {said}.") from None
+            raise self.refusal(error) from None
         odd = next((shape.shape for shape in fields if shape.shape), None)
         if odd is not None:
             raise BadProgram(
@@ -216,7 +241,9 @@ class Program:
 
 
 def load_program(path: Path, state_space: StateSpace, action_dim: int) -> Program:
-    """The program in a file, checked, which runs it: only for programs that are trusted."""
+    """The program in a file, checked, which runs it in this process with all your rights: only for programs
+    that are trusted; `program.sandbox.Sandbox` checks any other.
+    """
     return read_program(path).check(state_space, action_dim).check_tracing(state_space, action_dim)
 
 
@@ -297,77 +324,9 @@ class _ArrayModule(ast.NodeTransformer):
     def visit_Import(self, node: ast.Import) -> ast.Import:
         for alias in node.names:
             if alias.name in _ARRAY_IMPORTS:
-                alias.name = self.module
+                alias.name, alias.asname = self.module, alias.asname or alias.name.partition(".")[0]
         return node
 
-
-ROLL = "_roll"
-GPU_UNROLL = 2
-
-
-def roll(count: Any, body: Callable[[Any], Any], carry: Any) -> Any:
-    """Apply `body` to `carry` `count` times; the carried numbers keep one floating type throughout."""
-    dtype = jnp.result_type(*jax.tree.leaves(carry), jnp.float32)
-
-    def cast(tree: Any) -> Any:
-        return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), tree)
-
-    # A GPU spends such a loop on launching small kernels: fewer, larger turns halve the time, for twice the time to
-    # compile.
-    unroll = GPU_UNROLL if isinstance(count, int) and jax.default_backend() == "gpu" else 1
-    return jax.lax.fori_loop(0, count, lambda _, value: cast(body(value)), cast(carry), unroll=unroll)
-
-
-def rolled(module: ast.Module) -> ast.Module:
-    """The module with each loop over `range(NAME)` replaced by a
-    call of `roll`; its meaning stays what Python says it is.
-    """
-    return ast.fix_missing_locations(_Roller().visit(module))
-
-
-class _Roller(ast.NodeTransformer):
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        body: list[ast.stmt] = []
-        known = {argument.arg for argument in node.args.args}
-        for statement in node.body:
-            body.extend(_rolled_loop(statement, known) if _is_counted_loop(statement) else [statement])
-            known |= _assigned(statement)
-        node.body = body
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
+        node.module = self.module if node.module in _ARRAY_IMPORTS else node.module
         return node
-
-
-def _is_counted_loop(node: ast.stmt) -> bool:
-    """A loop over `range(NAME)` with a constant's name, whose index is not used."""
-    if not (isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call)):
-        return False
-    call = node.iter
-    counted = isinstance(call.func, ast.Name) and call.func.id == "range" and len(call.args) == 1
-    index_used = any(
-        isinstance(part, ast.Name) and part.id == node.target.id for line in node.body for part in ast.walk(line)
-    )
-    return (
-        counted
-        and isinstance(call.args[0], ast.Name)
-        and call.args[0].id.isupper()
-        and not index_used
-        and not node.orelse
-    )
-
-
-def _assigned(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-
-
-def _rolled_loop(node: ast.stmt, known: set[str]) -> list[ast.stmt]:
-    assert isinstance(node, ast.For) and isinstance(node.iter, ast.Call)
-    # What the body assigns and was there before carries over from one turn to the next; the rest is local to a turn.
-    carried = sorted({name for line in node.body for name in _assigned(line)} & known)
-    names = ", ".join(carried) + ","
-    template = (
-        f"def _turn(_carry):\n    {names} = _carry\n    return ({names})\n{names} = {ROLL}(None, _turn, ({names}))"
-    )
-    turn, call = ast.parse(template).body
-    assert isinstance(turn, ast.FunctionDef) and isinstance(call, ast.Assign) and isinstance(call.value, ast.Call)
-    turn.body[1:1] = node.body
-    call.value.args[0] = node.iter.args[0]
-    return [ast.copy_location(turn, node), ast.copy_location(call, node)]

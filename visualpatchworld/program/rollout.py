@@ -68,6 +68,9 @@ BatchCosts = Callable[..., Float[Array, " K"]]
 def compile_rollouts(program: Program) -> BatchRollout:
     """A function from one state and K action sequences to the states after each action, in single precision.
 
+    A program is code: compiled, it runs in this process with all your rights. `program.sandbox.sandboxed_rollouts`
+    gives the same from a locked process.
+
     On a CPU, JAX runs such code mostly on one core; `spread_over_cores` before the first use of JAX gives it a device
     per core.
 

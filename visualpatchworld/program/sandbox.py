@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.program.program import BadProgram, Program
@@ -25,12 +25,15 @@ from visualpatchworld.program.sandbox_process import (
     read_answer,
     refusal_in,
     rolled_in,
+    width_in,
+    world_in,
 )
 from visualpatchworld.program.sandbox_screen import screen
 
 Told = TypeVar("Told")
 
 START_S = 60.0
+WITH_LIFE = 3  # numbers that come with a step: its reward, whether it ended, and whether the laws hold there
 FILTER = "system call filter"
 INSIST = "VPW_UNFILTERED"  # set to 1, it lets every sandbox go without a filter
 
@@ -72,6 +75,9 @@ class Prediction:
 class Sandbox:
     """One program in one locked process; `with` ends that process, whatever happened.
 
+    Without `fields` the whole world of the program is loaded: a step then gives its reward, its end and whether the
+    laws hold there as well (`SandboxedWorld` reads that).
+
     Where the machine has no system call filter the process could still delete files, so it is not started, unless
     `unfiltered` insists.
     """
@@ -79,7 +85,7 @@ class Sandbox:
     def __init__(
         self,
         program: Program,
-        fields: Sequence[str],
+        fields: Sequence[str] | None,
         action_dim: int,
         limits: Limits = Limits(),
         *,
@@ -105,11 +111,13 @@ class Sandbox:
                     f"files; insist with --unfiltered or {INSIST}=1 if you trust the program, or run it "
                     "on another machine."
                 )
-            self._asked(
-                {"do": "load", "text": program.text, "fields": list(fields), "action_dim": action_dim},
+            known = None if fields is None else list(fields)
+            self.fields, self.defines = self._asked(
+                {"do": "load", "text": program.text, "fields": known, "action_dim": action_dim},
                 b"",
-                lambda *_: None,
+                lambda _, answer, __: world_in(answer) if known is None else (tuple(known), frozenset()),
             )
+            self._with_life = WITH_LIFE if fields is None else 0
         except BaseException:
             self.close()
             raise
@@ -134,7 +142,7 @@ class Sandbox:
     def roll(self, states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "H N A"]) -> Prediction:
         """N states forward under H actions each."""
         arrays = [np.ascontiguousarray(values, dtype=np.float64) for values in (states, actions)]
-        wanted = (actions.shape[0], *np.shape(states))
+        wanted = (actions.shape[0], np.shape(states)[0], np.shape(states)[1] + self._with_life)
         num_steps, num_lanes, count = wanted[0], wanted[1], int(np.prod(wanted))
 
         def heard(process: Process, answer: dict[str, Any], deadline: Deadline) -> Prediction:
@@ -146,6 +154,16 @@ class Sandbox:
 
         job = {"do": "roll", "shapes": [values.shape for values in arrays]}
         return self._asked(job, b"".join(values.tobytes() for values in arrays), heard)
+
+    def convert(self, how: Literal["read", "observe"], rows: Float[np.ndarray, "N M"]) -> Float[np.ndarray, "N L"]:
+        """States that observations show (`read`), or observations of states (`observe`)."""
+        values = np.ascontiguousarray(rows, dtype=np.float64)
+
+        def heard(process: Process, answer: dict[str, Any], deadline: Deadline) -> Float[np.ndarray, "N L"]:
+            shape = len(values), width_in(answer)
+            return np.frombuffer(process.bytes(8 * shape[0] * shape[1], deadline), np.float64).reshape(shape)
+
+        return self._asked({"do": how, "shapes": [values.shape]}, values.tobytes(), heard)
 
     def close(self) -> None:
         """End the process with all it may have started."""
@@ -291,3 +309,46 @@ def sandboxed_rollouts(
         yield rollouts
     finally:
         rollouts.close()
+
+
+class Lived(NamedTuple):
+    """What N sequences of H actions led to in a program's world; NaN and false from where the program failed."""
+
+    states: Float[np.ndarray, "H N S"]
+    rewards: Float[np.ndarray, "H N"]
+    ended: Bool[np.ndarray, "H N"]
+    valid: Bool[np.ndarray, "H N"]  # whether the program's laws were seen to hold there
+
+
+class SandboxedWorld:
+    """A program's world, whose functions run in the sandbox and nowhere else; rows go in, and rows come out."""
+
+    def __init__(self, program: Program, action_dim: int, limits: Limits = Limits(), *, unfiltered: bool = False):
+        self._sandbox = Sandbox(program, None, action_dim, limits, unfiltered=unfiltered)
+        self.field_names = self._sandbox.fields
+        self.has_reward = "reward" in self._sandbox.defines
+
+    def __enter__(self) -> SandboxedWorld:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        self._sandbox.close()
+
+    def read(self, observations: Float[np.ndarray, "N O"]) -> Float[np.ndarray, "N S"]:
+        states = self._sandbox.convert("read", observations)
+        if states.shape[1] != len(self.field_names):
+            raise BadProgram("The program's read() must return a State.")
+        return states
+
+    def observe(self, states: Float[np.ndarray, "N S"]) -> Float[np.ndarray, "N O"]:
+        return self._sandbox.convert("observe", states)
+
+    def live(self, states: Float[np.ndarray, "N S"], actions: Float[np.ndarray, "H N A"]) -> Lived:
+        """N states forward under H actions each; what comes after an end means nothing."""
+        rows = self._sandbox.roll(states, actions).states
+        rewards, ended, valid = np.moveaxis(rows[..., -WITH_LIFE:], -1, 0)
+        return Lived(rows[..., :-WITH_LIFE], rewards, ended > 0, valid > 0)

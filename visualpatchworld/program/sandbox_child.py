@@ -11,6 +11,7 @@ import resource
 import signal
 import struct
 import sys
+from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -142,11 +143,43 @@ NUMBERS = (float, int, np.float64)
 
 @dataclass
 class Loaded:
-    """A program made runnable: plain, and over lanes where it is fit for that."""
+    """A program made runnable: plain, and over lanes where it is fit for that.
+
+    A step gives a state, or where the whole world was asked for, a state and what comes with it (`life_of`).
+    """
 
     state_type: Any
     step: Any
-    lanes: LanesStep | None
+    result_type: Any
+    defined: dict[str, Any]  # all that the program's text defines
+    lanes: LanesStep | None = None
+
+    @property
+    def num_fields(self) -> int:
+        return len(self.state_type._fields)
+
+
+WORLD = ("reward", "terminated", "valid")  # what comes with a step, if the program says it
+
+
+def life_of(namespace: Mapping[str, Any]) -> tuple[Any, Any]:
+    """A step with its reward, whether it ended, and whether the laws were seen to hold there; and its type.
+
+    A program without a reward earns nothing, one without an end never ends, and one without bounds always holds.
+    """
+    step = namespace["step"]
+    reward, terminated, valid = (namespace.get(name) for name in WORLD)
+    lived = namedtuple("lived", [f"value_{i}" for i in range(len(namespace["State"]._fields) + len(WORLD))])
+
+    def live(state: Any, action: Any) -> Any:
+        after = step(state, action)
+        if not isinstance(after, namespace["State"]):
+            raise TypeError(f"step must return a State, not {type(after).__name__}")
+        earned = 0.0 if reward is None else reward(state, action, after)
+        ended = False if terminated is None else terminated(after)
+        return lived(*after, earned, ended, True if valid is None else valid(after))
+
+    return live, lived
 
 
 def serve() -> None:
@@ -162,7 +195,12 @@ def serve() -> None:
         try:
             if job["do"] == "load":
                 loaded = load(job["text"], job["fields"], job["action_dim"])
-                _write(answers, {"fit_for_lanes": loaded.lanes is not None})
+                defines = [name for name in WORLD if name in loaded.defined]
+                _write(answers, {"fields": loaded.state_type._fields, "defines": defines})
+            elif job["do"] in ("read", "observe"):
+                assert loaded is not None
+                rows = converted(loaded, job["do"], _read(jobs, job["shapes"][0]))
+                _write(answers, {"width": rows.shape[1]}, rows.tobytes())
             else:
                 assert loaded is not None
                 states, actions = (_read(jobs, shape) for shape in job["shapes"])
@@ -174,29 +212,54 @@ def serve() -> None:
             _write(answers, {"error": told_of(error), "line": line_of(error)})
 
 
-def load(text: str, fields: list[str], action_dim: int) -> Loaded:
-    """The program of this text, checked against the contract on one state."""
+def load(text: str, fields: list[str] | None, action_dim: int) -> Loaded:
+    """The program of this text, checked against the contract on one state; its whole world where no fields are told."""
     module = ast.parse(text)
     plain = _namespace(module, plain_builtins())
     state_type, step = plain.get("State"), plain.get("step")
     if state_type is None or step is None:
         raise TypeError(f"the program defines no '{'State' if state_type is None else 'step'}'")
-    if tuple(getattr(state_type, "_fields", ()))[: len(fields)] != tuple(fields):
-        raise TypeError(f"State must begin with the fields {', '.join(fields)}")
-    loaded = Loaded(state_type, step, None)
+    own = tuple(getattr(state_type, "_fields", ()))
+    if not own or own[: len(fields or ())] != tuple(fields or ()):
+        raise TypeError(f"State must begin with the fields {', '.join(fields or ('of the world',))}")
+
+    def stepping(namespace: Mapping[str, Any]) -> tuple[Any, Any]:
+        return life_of(namespace) if fields is None else (namespace["step"], namespace["State"])
+
+    loaded = Loaded(state_type, *stepping(plain), plain)
     with np.errstate(all="ignore"):
-        advanced(loaded, _with_hidden(loaded, np.full(len(fields), 0.5)), np.zeros(action_dim))
+        seen = np.full(len(own if fields is None else fields), 0.5)
+        advanced(loaded, _with_hidden(loaded, seen), np.zeros(action_dim))
     if fit_for_lanes(module):
         over_lanes = _namespace(module, lanes_builtins())
-        loaded.lanes = together(over_lanes["step"], over_lanes["State"])
+        step, result_type = stepping(over_lanes)
+        loaded.lanes = together(step, over_lanes["State"], result_type)
     return loaded
 
 
-def advance(loaded: Loaded, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-    """The observed states (H, N, S) after each of H actions (H,
-    N, A), begun at N states; NaN from where a lane failed.
+def converted(loaded: Loaded, how: str, rows: np.ndarray) -> np.ndarray:
+    """States (N, S) that observations (N, O) show, or observations of states; a program that does not say how
+    shows the fields without a default.
     """
-    num_seen = states.shape[1]
+    convert, own = loaded.defined.get(how), loaded.state_type
+    shown = [name for name in own._fields if name not in own._field_defaults]
+    found = []
+    for row in rows:
+        if how == "read":
+            result = own(*row.tolist()) if convert is None else convert(row.copy())
+        else:
+            state = own(*row.tolist())
+            result = [getattr(state, name) for name in shown] if convert is None else convert(state)
+        found.append([float(value) for value in result])
+    return np.array(found, dtype=np.float64).reshape(len(rows), -1)
+
+
+def advance(loaded: Loaded, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+    """The observed states (H, N, S) after each of H actions (H, N, A), begun at N states, and what comes
+    with each step where the whole world was asked for; NaN from where a lane failed.
+    """
+    whole = loaded.result_type is not loaded.state_type
+    num_seen = len(loaded.result_type._fields) if whole else states.shape[1]
     current = np.stack([_with_hidden(loaded, state) for state in states], axis=1)
     seen = np.full((len(actions), len(states), num_seen), np.nan)
     alive, failures, num_together = np.ones(len(states), bool), {}, 0
@@ -211,15 +274,16 @@ def advance(loaded: Loaded, states: np.ndarray, actions: np.ndarray) -> tuple[np
                 except Exception as error:
                     alive[lanes[i]] = False
                     failures.setdefault(int(lanes[i]), sentence(error))
-        current[:, lanes] = after
-        seen[t, alive] = current[:num_seen, alive].T
+        current[:, lanes] = after[: loaded.num_fields]
+        kept = alive[lanes]
+        seen[t, lanes[kept]] = after[:num_seen, kept].T
     told = dict(list(failures.items())[:MOST_FAILURES_TOLD])
     return seen, {"failures": told, "num_failed": len(failures), "num_together": num_together}
 
 
 def _together(loaded: Loaded, states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Lanes done together, and a mask of those that are still to be done alone."""
-    none_done = np.full_like(states, np.nan), np.ones(states.shape[1], bool)
+    none_done = np.full((len(loaded.result_type._fields), states.shape[1]), np.nan), np.ones(states.shape[1], bool)
     if loaded.lanes is None or states.shape[1] == 0:
         return none_done
     try:
@@ -238,9 +302,10 @@ def _together(loaded: Loaded, states: np.ndarray, actions: np.ndarray) -> tuple[
 def advanced(loaded: Loaded, state: np.ndarray, action: np.ndarray) -> np.ndarray:
     """One state one step later, checked to be a State of real numbers."""
     after = loaded.step(loaded.state_type(*state.tolist()), action.copy())
-    if not isinstance(after, loaded.state_type):
+    if not isinstance(after, loaded.result_type):
         raise TypeError(f"step must return a State, not {type(after).__name__}")
-    for name, value in zip(loaded.state_type._fields, after, strict=True):
+    names = (*loaded.state_type._fields, *(WORLD if loaded.result_type is not loaded.state_type else ()))
+    for name, value in zip(names, after, strict=True):
         # The usual types first: asking numpy for a shape takes longer than most programs do.
         if type(value) not in NUMBERS and (isinstance(value, (str, complex)) or np.shape(value) != ()):
             raise TypeError(f"step returns '{name}' as {_kind(value)}, not a number")

@@ -298,11 +298,12 @@ def _has_axis(node: ast.Call | ast.Subscript) -> bool:
     return isinstance(node.slice, ast.Tuple)
 
 
-def together(step: Callable[[Any, Any], Any], state_type: Any) -> LanesStep:
-    """The program's step over lanes."""
+def together(step: Callable[[Any, Any], Any], state_type: Any, result_type: Any) -> LanesStep:
+    """The program's step over lanes, from rows of states to rows of results."""
 
     def run(states: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        after, undone = np.full_like(states, np.nan), np.zeros(states.shape[1], bool)
+        after = np.full((len(result_type._fields), states.shape[1]), np.nan)
+        undone = np.zeros(states.shape[1], bool)
         waiting, paths = [np.arange(states.shape[1])], 0
         while waiting:
             chosen = waiting.pop()
@@ -314,7 +315,7 @@ def together(step: Callable[[Any, Any], Any], state_type: Any) -> LanesStep:
                 with np.errstate(divide="raise", invalid="raise", over="raise"):
                     state = state_type(*(row.view(Lanes) for row in states[:, chosen]))
                     result = step(state, actions[:, chosen].view(Lanes))
-                after[:, chosen] = _checked(result, state_type, len(chosen))
+                after[:, chosen] = _checked(result, result_type, len(chosen))
             except Disagreement as parted:
                 if parted.truth.shape != chosen.shape:
                     raise UnfitForLanes("a condition over something else than lanes") from None
@@ -326,8 +327,8 @@ def together(step: Callable[[Any, Any], Any], state_type: Any) -> LanesStep:
     return run
 
 
-def _checked(result: Any, state_type: Any, num_lanes: int) -> np.ndarray:
-    if not isinstance(result, state_type):
+def _checked(result: Any, result_type: Any, num_lanes: int) -> np.ndarray:
+    if not isinstance(result, result_type):
         raise TypeError("step must return a State")
     rows = [np.asarray(field, dtype=np.float64) for field in result]
     if any(row.shape not in ((), (1,), (num_lanes,)) for row in rows):

@@ -26,6 +26,7 @@ from visualpatchworld.errors import printable
 
 LONGEST_LINE = 65_536  # bytes of an answer before its numbers
 LONGEST_SENTENCE = 400  # characters of an error; the rest is cut off
+MOST_FIELDS = 4096  # of a state or an observation
 MOST_FAILURES = 64  # lanes whose sentence is told
 
 
@@ -102,6 +103,26 @@ def rolled_in(answer: dict[str, Any], num_lanes: int, num_steps: int) -> Rolled:
             raise Nonsense
         told[int(lane)] = printable(sentence)[:LONGEST_SENTENCE]
     return Rolled(told, num_failed, num_together)
+
+
+def world_in(answer: dict[str, Any]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The fields of a program's State, and what it defines besides."""
+    fields, defines = answer.get("fields"), answer.get("defines")
+    for names in (fields, defines):
+        if not isinstance(names, list) or len(names) > MOST_FIELDS:
+            raise Nonsense
+        if not all(isinstance(name, str) and name.isidentifier() for name in names):
+            raise Nonsense
+    assert isinstance(fields, list) and isinstance(defines, list)
+    return tuple(fields), frozenset(defines)
+
+
+def width_in(answer: dict[str, Any]) -> int:
+    """How many numbers each row has that follows."""
+    width = answer.get("width")
+    if not _is_count(width, MOST_FIELDS):
+        raise Nonsense
+    return width
 
 
 def _is_count(value: object, most: int) -> TypeGuard[int]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -18,9 +19,11 @@ from visualpatchworld.errors import UnknownName
 from visualpatchworld.laws.constant import Constant
 from visualpatchworld.laws.form import Body, Form, Line, Shape, Use, functions_of, source_of_law, whole_numbers_of
 from visualpatchworld.program.program import BadProgram, Program
+from visualpatchworld.program.quoting import commented, docstring
+from visualpatchworld.program.sandbox import NoSandbox, SandboxedWorld
 
 LINE_LENGTH = 120
-LINE = re.compile(r"^(?P<name>[A-Za-z_]\w*) = (?P<value>[^#\n]*?)\s*(?:#\s*(?P<said>.*))?$")
+LINE = re.compile(r"^(?P<name>[^\W\d]\w*) = (?P<value>[^#\n]*?)\s*(?:#\s*(?P<said>.*))?$")
 # Of what constants of the same unit usually are: such a value is zero to within rounding, and says nothing about
 # bounds.
 SMALL = 1e-6
@@ -47,23 +50,23 @@ def emit(form: Form, values: Mapping[str, float], errors: Mapping[str, float | N
     lines += [_shape_line(shape) for shape in form.shapes.values()]
     lines += [f"{name} = {number}" for name, number in whole_numbers_of(functions_of(form).values()).items()]
     blocks = [_state(form), "\n\n".join(source_of_law(law) for law in functions_of(form).values()), _step(form)]
-    docstring = f'"""{header or form.title}"""'
-    return Program("\n".join([docstring, "", *lines]) + "\n\n\n" + "\n\n\n".join(blocks) + "\n")
+    top = docstring(*(header or form.title).split("\n"))
+    return Program("\n".join([top, "", *lines]) + "\n\n\n" + "\n\n\n".join(blocks) + "\n")
 
 
 def _state(form: Form) -> str:
     lines, last = ["class State(NamedTuple):"], ""
     for name, unit in form.fields.items():
-        lines.append(f"    {name}: float" + (f"  # {unit}" if unit and unit != last else ""))
+        lines.append(commented(f"    {name}: float", unit if unit != last else ""))
         last = unit
     for number in form.hidden:
-        lines.append(f"    {number.name}: float = {number.default}" + (f"  # {number.doc}" if number.doc else ""))
+        lines.append(commented(f"    {number.name}: float = {number.default}", number.doc))
     return "\n".join(lines)
 
 
 def _step(form: Form) -> str:
     """The laws in their order: bodies are taken out of the state, moved on, and put back."""
-    lines = ["def step(state, action):", f'    """{_sentence(form.title)}"""']
+    lines = ["def step(state, action):", f"    {docstring(_sentence(form.title))}"]
     acts = (*form.once, *form.often, *form.last)
     read = _words(" ".join(part.takes) if isinstance(part, Use) else part.takes for part in acts)
     given = _words(part.gives for part in acts)
@@ -180,13 +183,11 @@ def _call(function: str, arguments: Sequence[str]) -> list[str]:
 def _constant_line(name: str, constant: Constant, value: float | None, error: float | None) -> str:
     number = "nan" if value is None else repr(value)
     spread = "" if error is None else f"+- {error:.1g}"
-    comment = "  ".join(part for part in (constant.unit, spread, constant.doc) if part)
-    return f"{name} = {number}  # {comment}"
+    return commented(f"{name} = {number}", constant.unit, spread, constant.doc)
 
 
 def _shape_line(shape: Shape) -> str:
-    comment = "  ".join(part for part in (shape.unit, shape.doc, "(from the scene graph)") if part)
-    return f"{shape.name} = {_plain(shape.value)!r}  # {comment}"
+    return commented(f"{shape.name} = {_plain(shape.value)!r}", shape.unit, shape.doc, "(from the scene graph)")
 
 
 def _plain(value: Any) -> Any:
@@ -323,9 +324,11 @@ def checked(name: str, value: Any, now: Any) -> Any:
     return float(value)
 
 
-def edit(program: Program, changes: Mapping[str, Any]) -> Program:
+def edit(program: Program, changes: Mapping[str, Any], *, sandbox: bool = False, unfiltered: bool = False) -> Program:
     """The program with other constants: measured errors of those are
     taken out, the header tells what was changed, and it still runs.
+
+    Two steps of both programs are run to see that: in this process, or with `sandbox` in a locked one alone.
     """
     counted = _loop_constants(program)
     for name, value in changes.items():
@@ -337,7 +340,7 @@ def edit(program: Program, changes: Mapping[str, Any]) -> Program:
     lines = [re.sub(r"  \+- \S+", "", line, count=1) if line.split(" = ")[0] in changes else line for line in lines]
     told = "; ".join(f"{name} was {_short(program.constants[name])}" for name in changes)
     after = Program(_with_note("".join(lines), f"Edited: {told}. What is said above was measured before."))
-    _check_runs(program, after, changes)
+    _check_runs(program, after, changes, partial(_locked_steps, unfiltered=unfiltered) if sandbox else _steps)
     return after
 
 
@@ -358,12 +361,11 @@ def _loop_constants(program: Program) -> set[str]:
 def _with_note(text: str, note: str) -> str:
     """The text with a last line in its docstring; one that has none gets one."""
     module = ast.parse(text)
-    if ast.get_docstring(module) is None:
-        return f'"""{note}"""\n\n{text}'
-    end = module.body[0].end_lineno or 1
-    lines = text.splitlines(keepends=True)
-    body, quotes = lines[end - 1].rstrip("\n")[:-3].rstrip(), lines[end - 1].rstrip("\n")[-3:]
-    return "".join([*lines[: end - 1], f"{body}\n" if body else "", f"{note}\n{quotes}\n", *lines[end:]])
+    said = ast.get_docstring(module, clean=False)
+    literal = None if said is None else ast.get_source_segment(text, module.body[0])
+    if said is None or literal is None:
+        return f"{docstring(note)}\n\n{text}"
+    return text.replace(literal, docstring(*said.rstrip().split("\n"), note, ""), 1)
 
 
 def _short(value: Any) -> str:
@@ -371,25 +373,39 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _check_runs(before: Program, after: Program, changes: Mapping[str, Any]) -> None:
+CHECK_ACTIONS = np.stack([np.zeros(16), np.full(16, 0.5)])
+
+
+def _steps(program: Program) -> np.ndarray:
+    """A state two steps on, in this process."""
+    dynamics = program.bind("numpy")
+    state = dynamics.State(*np.linspace(0.3, 0.7, len(dynamics.State._fields)))
+    with np.errstate(all="ignore"):
+        for action in CHECK_ACTIONS:
+            state = dynamics.step(state, action)
+    return np.array([float(field) for field in state])
+
+
+def _locked_steps(program: Program, *, unfiltered: bool) -> np.ndarray:
+    """The same in the sandbox."""
+    with SandboxedWorld(program, CHECK_ACTIONS.shape[1], unfiltered=unfiltered) as world:
+        start = np.linspace(0.3, 0.7, len(world.field_names))
+        return world.live(start[None], CHECK_ACTIONS[:, None]).states[-1, 0]
+
+
+def _check_runs(
+    before: Program, after: Program, changes: Mapping[str, Any], steps: Callable[[Program], np.ndarray]
+) -> None:
     """Refuse values with which the program no longer gives numbers where it gave some."""
-
-    def step(program: Program) -> np.ndarray:
-        dynamics = program.bind("numpy")
-        size = len(dynamics.State._fields)
-        state = dynamics.State(*np.linspace(0.3, 0.7, size))
-        with np.errstate(all="ignore"):
-            for action in (np.zeros(16), np.full(16, 0.5)):
-                state = dynamics.step(state, action)
-        return np.array([float(field) for field in state])
-
     said = ", ".join(f"{name}={_short(value)}" for name, value in changes.items())
     try:
-        now = np.isfinite(step(before))
+        now = np.isfinite(steps(before))
+    except NoSandbox:
+        raise
     except Exception:
         return  # it did not run before, and whoever loads it is told why
     try:
-        still = np.isfinite(step(after))
+        still = np.isfinite(steps(after))
     except Exception as error:
         raise BadProgram(f"With {said} the program does not run ({type(error).__name__}: {error}).") from None
     if not still[now].all():

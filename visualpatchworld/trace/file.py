@@ -20,7 +20,7 @@ from visualpatchworld import __version__
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.extras import h5py, hdf5plugin
-from visualpatchworld.files import from_json, writing
+from visualpatchworld.files import as_floats, check_unpacked, from_json, writing
 from visualpatchworld.simulator import FRAME_SIZE_PX, Column, Constants, TraceLayout
 from visualpatchworld.trace.episode import Episode, FramesInFile, Traces
 
@@ -28,6 +28,7 @@ ALWAYS_FINE = 64 * 2**20  # bytes of a column that need no proof
 MOST_PACKED = 1100  # times that compression makes a column smaller, at most
 LARGEST = 1e12  # number of a state or action; squares of larger ones leave single precision, and no world has them
 EPISODE_LABELS = ("ep_idx", "episode_idx")
+PIXELS = "pixels"
 
 
 def episode_lengths(file: h5py.File, path: Path, num_rows: int) -> Int[np.ndarray, " N"]:
@@ -115,8 +116,6 @@ def _read_column(file: h5py.File, path: Path, column: Column) -> np.ndarray:
 
 
 def column_dataset(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
-    if _leads_away(file, name):
-        raise BadTrace(f"'{path}': '{name}' lies in another file; a trace file holds all its columns itself.")
     found = file.get(name)
     if not isinstance(found, h5py.Dataset) or not found.shape:
         raise BadTrace(f"'{path}' has no column '{name}'; its columns are {', '.join(_names(file)) or 'none'}.")
@@ -127,17 +126,22 @@ def column_dataset(file: h5py.File, path: Path, name: str) -> h5py.Dataset:
         raise BadTrace(
             f"'{path}': '{name}' says that it has the shape {found.shape}, but the file holds hardly any of it."
         )
+    if name != PIXELS:  # they are read one by one
+        count = max(math.prod(found.shape), math.prod(found.chunks or ()))
+        check_unpacked(path, as_floats(count, found.dtype.itemsize))
     return found
 
 
-def _leads_away(file: h5py.File, name: str) -> bool:
-    """Whether a name, or a group on the way to it, is a link into another file."""
-    parts = name.split("/")
-    return any(
-        isinstance(file.get("/".join(parts[: i + 1]), getlink=True), h5py.ExternalLink)
-        for i in range(len(parts))
-        if "/".join(parts[:i]) in file or i == 0
-    )
+@contextmanager
+def opened(path: Path) -> Iterator[h5py.File]:
+    """An HDF5 file to read, refused where a link of it leads into another file."""
+    with h5py.File(path) as file:
+        outward = h5py.h5l.TYPE_EXTERNAL  # pyright: ignore[reportAttributeAccessIssue]
+        away = file.id.links.visit(lambda name, link: name if link.type >= outward else None, info=True)
+        if away is not None:
+            name = away.decode("utf-8", "replace")
+            raise BadTrace(f"'{path}': '{name}' lies in another file; a trace file holds all its columns itself.")
+        yield file
 
 
 def _names(file: h5py.File) -> list[str]:
@@ -158,9 +162,6 @@ def check_finite(path: Path, name: str, values: np.ndarray, lengths: np.ndarray)
         )
 
 
-PIXELS = "pixels"
-
-
 def read_traces(path: Path, domain: Domain) -> Traces:
     """The episodes of a file, or `BadTrace` with what is wrong with it;
     pictures stay in the file until someone asks.
@@ -170,10 +171,11 @@ def read_traces(path: Path, domain: Domain) -> Traces:
             raise BadTrace(f"There is no file '{path}'.")
         if not h5py.is_hdf5(path):
             raise BadTrace(f"'{path}' is not an HDF5 file; a trace file is HDF5 in the LeWM layout.")
-        with h5py.File(path) as file:
+        with opened(path) as file:
             return _read(file, path, domain)
-    # What h5py raises on a damaged file.
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError) as error:
+    except VpwError:
+        raise
+    except Exception as error:  # there is no list of what h5py raises on a damaged file
         raise BadTrace(
             f"'{path}' can not be read; it is damaged, cut short or not for us to open ({_first_line(error)})."
         ) from error
@@ -275,7 +277,7 @@ def _has_frames(file: h5py.File, path: Path, num_rows: int) -> bool:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip("'\"").splitlines()[0]
+    return (str(error).strip("'\"") or type(error).__name__).splitlines()[0]
 
 
 CHUNK_ROWS = 1024
@@ -341,7 +343,7 @@ def _patient(path: Path) -> Iterator[_PatientFile]:
     """
     with _PatientFile(path, "w+") as disk:
         previous = signal.getsignal(signal.SIGINT)
-        if previous is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        if not callable(previous) or threading.current_thread() is not threading.main_thread():
             yield disk
             return
         signal.signal(signal.SIGINT, lambda *_: disk.fail(KeyboardInterrupt()))

@@ -16,8 +16,9 @@ from jaxtyping import Float, UInt8
 
 from visualpatchworld.errors import BadState, UnknownName, VpwError
 from visualpatchworld.extras import dm_control, mujoco
+from visualpatchworld.program.quoting import python_names
 from visualpatchworld.world.live import LiveWorld, Power
-from visualpatchworld.world.world import ActionSpace, BadSpace, action_space, bounded, field_names, flatten, numbered
+from visualpatchworld.world.world import ActionSpace, BadSpace, action_space, bounded, field_labels, flatten, numbered
 
 MOST_PLACE = 200  # numbers in a place; more is no state but a picture or a table
 _STANDARD = (TimeLimit, OrderEnforcing, PassiveEnvChecker)
@@ -50,10 +51,16 @@ class GymWorld(LiveWorld):
             env = env.env  # pyright: ignore[reportAttributeAccessIssue]
         self.env = env
         self.name = name or (env.spec.id if env.spec is not None else type(env.unwrapped).__name__)
-        self.field_names = field_names(env.observation_space)
+        self._labels = field_labels(env.observation_space)
+        self.field_names = python_names(self._labels)
         self.action_space, self._member = action_space(env.action_space)
         self._start: Any = None  # the environment as it was when the present episode began
         self._state: tuple[str, ...] = ()  # attributes that make up a place
+        self._shows_late = _has_engine_state(env.unwrapped)
+
+    @property
+    def field_labels(self) -> tuple[str, ...]:
+        return self._labels
 
     @classmethod
     def made(cls, gym_id: str, **settings: Any) -> GymWorld:
@@ -201,11 +208,11 @@ class GymWorld(LiveWorld):
         for _ in range(3):
             if not self._over:
                 self.step(self.action_space.sample(rng))
-            now = {name: vars(inner).get(name) for name in before}
+            now: dict[str, Any] = {name: vars(inner).get(name) for name in before}
             moved |= {
                 name
                 for name, old in before.items()
-                if _numeric(now[name]) and not np.array_equal(np.array(now[name], float), old)
+                if _numeric(now[name]) and np.shape(now[name]) == old.shape and not np.array_equal(now[name], old)
             }
         self._state = tuple(sorted(moved & {"state"} if way == 0 else moved))
         return 0 < sum(int(np.size(getattr(inner, name))) for name in self._state) <= MOST_PLACE
@@ -280,6 +287,8 @@ def _named(name: str) -> Iterator[None]:
 class DmcWorld(LiveWorld):
     """A dm_control task. A discount of zero is the world's end; any other last step is its time limit."""
 
+    _shows_late = True
+
     def __init__(self, env: Any, name: str | None = None):
         super().__init__()
         self.env = env
@@ -288,7 +297,9 @@ class DmcWorld(LiveWorld):
         if pictures:
             raise BadSpace(f"The observation '{pictures[0]}' of {self.name} is a picture; fields must be numbers.")
         spec = env.observation_spec()
-        self.field_names = tuple(one for key in spec for one in numbered(key, int(np.prod(spec[key].shape, dtype=int))))
+        self.field_names = python_names(
+            [one for key in spec for one in numbered(key, int(np.prod(spec[key].shape, dtype=int)))]
+        )
         action = env.action_spec()
         size = int(np.prod(action.shape, dtype=int))
         low, high = bounded(

@@ -5,6 +5,7 @@ gaps; and logs that are named arrays, in a file or in memory.
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -16,12 +17,17 @@ import numpy as np
 from jaxtyping import Float
 
 from visualpatchworld.errors import BadTrace
+from visualpatchworld.files import as_floats, check_unpacked, unpacking
+from visualpatchworld.program.quoting import python_names
 from visualpatchworld.world.trajectory import Trajectory
-from visualpatchworld.world.world import ActionSpace, World, identifier
+from visualpatchworld.world.world import ActionSpace, World
 
+INTERPOLATED = "Inputs are on their way between rows"  # begins a line of a program's docstring
 BLOWN_UP = 1e30  # no number that anything was measured as
 OUT_OF_ORDER, FEW = 1e6, 0.02  # of a column's usual size: a few values beyond mark rows that were not measured
 MOST_CHOICES = 32  # more whole numbers than this are no choices but a quantity
+MOST_DECLARED = 1024  # choices that a file may say there are, which need not all occur in it
+MOST_FIELDS = 64  # reading what fields are compares all pairs of them: seconds for so many, minutes for hundreds
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Recording:
     """
 
     episodes: tuple[Trajectory, ...]
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # any text; the world makes Python names of it
     action_names: tuple[str, ...] = ()
     dt: float | None = None
     choices: bool | None = None  # whether actions are choices; None where it must be guessed from the numbers
@@ -44,6 +50,8 @@ class Recording:
 class LogWorld(World):
     """Recorded trajectories; it can do nothing but be read."""
 
+    has_neighbours = False  # whether actions hold the inputs of the rows around a step
+
     def __init__(self, recording: Recording, name: str):
         self.name = name
         most = _usual_sizes(recording.episodes)
@@ -54,19 +62,31 @@ class LogWorld(World):
         if len(widths) > 1:
             raise BadTrace(f"{name} has episodes of different width: fields and actions {sorted(widths)}.")
         num_fields, num_actions = widths.pop()
-        if recording.names and len(recording.names) != num_fields:
-            raise BadTrace(f"{name} has {len(recording.names)} names for {num_fields} fields.")
+        if num_fields > MOST_FIELDS:
+            raise BadTrace(
+                f"{name} has {num_fields} fields, and at most {MOST_FIELDS} are looked at; keep those that matter, of a "
+                "table with --state COL,COL."
+            )
+        for kind, given, needed in (
+            ("fields", recording.names, num_fields),
+            ("actions", recording.action_names, num_actions),
+        ):
+            if given and len(given) != needed:
+                raise BadTrace(f"{name} has {len(given)} names for {needed} {kind}.")
         with_rewards = {piece.rewards is not None for piece, _ in pieces}
         if len(with_rewards) > 1:
             raise BadTrace(f"{name} has rewards in some episodes and none in others.")
-        self.field_names = recording.names or tuple(f"x{i}" for i in range(num_fields))
+        self._field_labels = recording.names or tuple(f"x{i}" for i in range(num_fields))
+        self.field_names = python_names(self._field_labels)
         self.dt = recording.dt
         if self.dt is not None and not (np.isfinite(self.dt) and self.dt > 0):
             raise BadTrace(f"{name}: the time between rows must be a positive number of seconds, not {self.dt}.")
         self._learned = [piece for piece, held_out in pieces if not held_out] or [piece for piece, _ in pieces]
         self._held_out = [piece for piece, held_out in pieces if held_out]
         names = recording.action_names or tuple(f"a{i}" for i in range(num_actions))
-        self.action_space = _action_space(recording, np.concatenate([piece.actions for piece, _ in pieces]), names)
+        self.action_space = _action_space(
+            recording, np.concatenate([piece.actions for piece, _ in pieces]), names, name
+        )
         self._recording = recording
         self.labels, self.caution = recording.labels, recording.caution
         self.has_rewards = with_rewards == {True}
@@ -74,6 +94,10 @@ class LogWorld(World):
     @property
     def powers(self) -> frozenset:
         return frozenset({"reward"} if self.has_rewards else ())
+
+    @property
+    def field_labels(self) -> tuple[str, ...]:
+        return self._field_labels
 
     def logged(self) -> Sequence[Trajectory]:
         """The trajectories to learn from; what the log itself holds out is not among them."""
@@ -99,10 +123,12 @@ class LogWorld(World):
             for p, held_out in marked
             if len(p) >= 3
         )
-        return LogWorld(
-            replace(self._recording, episodes=episodes, action_names=wide, choices=False, bounds=None, counts=()),
-            self.name,
+        recording = replace(
+            self._recording, episodes=episodes, action_names=wide, choices=False, bounds=None, counts=()
         )
+        world = LogWorld(recording, self.name)
+        world.has_neighbours = True
+        return world
 
 
 def neighbours(actions: Float[np.ndarray, "T A"]) -> Float[np.ndarray, "T-2 3A"]:
@@ -145,24 +171,28 @@ def _pieces(episode: Trajectory, most: Float[np.ndarray, " O"] | float = BLOWN_U
     return pieces
 
 
-def _action_space(recording: Recording, actions: Float[np.ndarray, "T A"], names: tuple[str, ...]) -> ActionSpace:
-    if recording.counts:
-        return ActionSpace("discrete", counts=recording.counts, names=names)
-    choices = recording.choices
-    if choices is None:
-        choices = actions.size > 0 and bool(
-            (actions == np.round(actions)).all() and actions.min() >= 0 and actions.max() < MOST_CHOICES
-        )
-        choices = choices and bool((actions.max(axis=0) >= 1).all())
-    if choices and actions.size:
-        return ActionSpace("discrete", counts=tuple(int(most) + 1 for most in actions.max(axis=0)), names=names)
-    if recording.bounds is not None:
-        return ActionSpace("continuous", *recording.bounds, names=names)
-    if not actions.shape[1]:
+def _action_space(
+    recording: Recording, actions: Float[np.ndarray, "T A"], names: tuple[str, ...], name: str
+) -> ActionSpace:
+    num_actions = actions.shape[1]
+    if not num_actions:
         return ActionSpace("continuous")
-    return ActionSpace(
-        "continuous", tuple(actions.min(axis=0).tolist()), tuple(actions.max(axis=0).tolist()), names=names
-    )
+    low, high = actions.min(axis=0), actions.max(axis=0)
+    whole = bool((actions == np.round(actions)).all() and (low >= 0).all())
+    if counts := recording.counts:
+        if max(counts) > MOST_DECLARED or len(counts) != num_actions or not whole or (high >= counts).any():
+            raise BadTrace(
+                f"{name} says that it has {' x '.join(map(str, counts))} choices of action, of at most {MOST_DECLARED}, "
+                "but its actions are not numbers of those."
+            )
+        return ActionSpace("discrete", counts=counts, names=names)
+    guessed = (high >= 1).all() if recording.choices is None else recording.choices
+    if guessed and whole and (high < MOST_CHOICES).all():
+        return ActionSpace("discrete", counts=tuple(int(most) + 1 for most in high), names=names)
+    bounds = recording.bounds or (tuple(low.tolist()), tuple(high.tolist()))
+    if {len(side) for side in bounds} != {num_actions}:
+        raise BadTrace(f"{name} has bounds for {len(bounds[0])} actions, and {num_actions} actions.")
+    return ActionSpace("continuous", *bounds, names=names)
 
 
 _ALIASES = {
@@ -179,43 +209,65 @@ _ALIASES = {
 }
 
 
+_MORE = ("dt", "names", "action_names")
+_KNOWN = {*_MORE, *itertools.chain(*_ALIASES.values())}
+
+
 def read_npz(path: Path) -> Recording:
-    """The recording in a file of plain arrays; nothing in it is ever run."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, KeyError, AttributeError) as error:
-        reason = (
-            "it holds Python objects"
-            if "allow_pickle" in str(error) or "Object arrays" in str(error)
-            else "it is damaged or not .npz"
-        )
-        raise BadTrace(f"'{path}' can not be read as plain arrays: {reason}.") from None
+    """The recording in a file of plain arrays; nothing in it is ever run, and other arrays stay packed."""
+    with unpacking(path, "an .npz file of plain arrays"), zipfile.ZipFile(path) as packed:
+        items = {item.filename.removesuffix(".npy"): item for item in packed.infolist()}
+        known = {name: item for name, item in items.items() if name in _KNOWN}
+        about = {name: _declared(packed, item) for name, item in known.items()}
+        if any(dtype.hasobject for _, dtype in about.values()):
+            raise BadTrace(f"'{path}' can not be read as plain arrays: it holds Python objects.")
+        check_unpacked(path, sum(as_floats(math.prod(shape), dtype.itemsize) for shape, dtype in about.values()))
+        arrays: dict[str, np.ndarray | None] = dict.fromkeys(items)
+        for name, item in known.items():
+            with packed.open(item) as stream:
+                arrays[name] = np.lib.format.read_array(stream, allow_pickle=False)
     return recording_of_arrays(arrays, str(path))
+
+
+def _declared(packed: zipfile.ZipFile, item: zipfile.ZipInfo) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type that an array has according to its header."""
+    with packed.open(item) as stream:
+        first = np.lib.format.read_magic(stream) == (1, 0)
+        read = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+    return shape, dtype
 
 
 def recording_of_arrays(arrays: Mapping[str, Any], name: str) -> Recording:
     """The recording that named arrays make up, in whichever of the known layouts they are."""
     found: dict[str, np.ndarray] = {}
+    whole = False
     for meaning, aliases in _ALIASES.items():
         present = [alias for alias in aliases if alias in arrays]
         if len(present) > 1:
             raise BadTrace(f"{name} has both '{present[0]}' and '{present[1]}', and nobody can tell which is meant.")
         if present:
-            found[meaning] = _numbers(arrays[present[0]], present[0], name)
+            values = _array(arrays[present[0]], present[0], name)
+            found[meaning] = values.astype(np.float64)
+            whole = whole or (meaning == "actions" and np.issubdtype(values.dtype, np.integer))
     if "observations" not in found:
         raise BadTrace(f"{name} has no 'observations' (or 'states'); it has {', '.join(arrays) or 'nothing'}.")
-    whole = np.issubdtype(np.asarray(arrays["actions"]).dtype, np.integer) if "actions" in arrays else False
+    if not found["observations"].size:
+        raise BadTrace(f"{name} is empty: its observations have the shape {found['observations'].shape}.")
     if "next_observations" in found:
         episodes = _transitions(found, name)
     elif found["observations"].ndim == 3:
         episodes = _padded(found, name)
     else:
         episodes = _flat(found, name)
-    dt = float(np.asarray(arrays["dt"]).reshape(-1)[0]) if "dt" in arrays else None
-    names = tuple(identifier(str(one)) for one in np.asarray(arrays["names"]).reshape(-1)) if "names" in arrays else ()
-    action_names = tuple(identifier(str(one)) for one in np.asarray(arrays.get("action_names", [])).reshape(-1))
-    return Recording(tuple(episodes), names, action_names, dt, choices=True if whole else None)
+    dt = _array(arrays["dt"], "dt", name).reshape(-1).astype(np.float64)[:1].tolist() if "dt" in arrays else [None]
+    if not dt:
+        raise BadTrace(f"{name}: 'dt' is empty.")
+    names, action_names = (
+        tuple(str(one) for one in np.asarray(arrays[key]).reshape(-1)) if key in arrays else ()
+        for key in ("names", "action_names")
+    )
+    return Recording(tuple(episodes), names, action_names, dt[0], choices=True if whole else None)
 
 
 def recording_of_lists(
@@ -232,26 +284,34 @@ def recording_of_lists(
     return Recording(tuple(episodes), choices=True if whole else None)
 
 
-def _numbers(values: Any, key: str, name: str) -> np.ndarray:
+def _array(values: Any, key: str, name: str) -> np.ndarray:
+    """Values as an array of numbers that has rows, or as a single number."""
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "fiub":
-            raise TypeError
-        return array.astype(np.float64)
     except (TypeError, ValueError):
-        raise BadTrace(f"{name}: '{key}' must be an array of numbers.") from None
+        array = np.array("")
+    if array.dtype.kind not in "fiub":
+        raise BadTrace(f"{name}: '{key}' must be an array of numbers.")
+    if key not in _MORE and not array.ndim:
+        raise BadTrace(f"{name}: '{key}' must be an array with a row per step or per episode, not a single number.")
+    return array
+
+
+def as_rows(values: np.ndarray) -> Float[np.ndarray, "T W"]:
+    """All numbers of a row side by side."""
+    return values.reshape(len(values), math.prod(values.shape[1:]))
 
 
 def _columns(values: np.ndarray | None, rows: int) -> np.ndarray:
     """Values as rows of numbers; none at all where nothing was done."""
-    return np.zeros((rows, 0)) if values is None else values.reshape(len(values), -1)
+    return np.zeros((rows, 0)) if values is None else as_rows(values)
 
 
 def _padded(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
     observations = found["observations"]
     count, rows, _ = observations.shape
     actions = found.get("actions", np.zeros((count, rows - 1, 0)))
-    actions = actions[..., None] if actions.ndim == 2 else actions
+    actions = actions.reshape(*actions.shape[:2], math.prod(actions.shape[2:]))
     if actions.shape[:2] == (count, rows):
         actions = actions[:, :-1]  # nothing follows from the last
     if actions.shape[:2] != (count, rows - 1):
@@ -267,7 +327,7 @@ def _padded(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
         # Rows past the end are NaN.
         seen: np.ndarray = np.any(np.isfinite(observations), axis=2)
         lengths = np.array([np.flatnonzero(row)[-1] if row.any() else 0 for row in seen])
-    elif lengths.shape != (count,) or lengths.max() > rows - 1 or lengths.min() < 0:
+    elif lengths.shape != (count,) or not ((lengths >= 0) & (lengths <= rows - 1)).all():
         raise BadTrace(f"{name}: 'lengths' must hold {count} numbers of steps, each at most {rows - 1}.")
     ended, held_out = _flags(found, "terminated", count, name), _flags(found, "held_out", count, name)
     episodes = []
@@ -280,16 +340,16 @@ def _padded(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
 
 
 def _flat(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
-    observations = found["observations"]
-    if not observations.size:
-        raise BadTrace(f"{name} is empty: its observations have the shape {observations.shape}.")
-    observations = observations.reshape(len(observations), -1)
+    observations = as_rows(found["observations"])
     rows = len(observations)
     actions, rewards = found.get("actions"), found.get("rewards")
     num_actions = rows if actions is None else len(actions)
-    lengths = found["lengths"].astype(int) if "lengths" in found else None
+    lengths = found.get("lengths")
     if lengths is None:
         lengths = _lengths_by_flags(found, rows) if num_actions == rows else np.array([rows])
+    if not (lengths.size and ((lengths >= 0) & (lengths <= rows)).all()):
+        raise BadTrace(f"{name}: 'lengths' must hold the number of rows of each episode, each at most {rows}.")
+    lengths = lengths.reshape(-1).astype(int)
     if lengths.sum() == num_actions and num_actions + len(lengths) == rows:
         lengths = lengths + 1  # they count actions
     if lengths.min() < 1 or lengths.sum() != rows or num_actions not in (rows, rows - len(lengths)):
@@ -334,7 +394,7 @@ def _lengths_by_flags(found: dict[str, np.ndarray], rows: int) -> np.ndarray:
 
 def _transitions(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
     """Rows of (observation, action, next observation); rows that do not follow from each other begin a new episode."""
-    before, after = (found[key].reshape(len(found[key]), -1) for key in ("observations", "next_observations"))
+    before, after = (as_rows(found[key]) for key in ("observations", "next_observations"))
     actions = _columns(found.get("actions"), len(before))
     if not len(before) == len(after) == len(actions) or before.shape != after.shape:
         raise BadTrace(
@@ -343,10 +403,11 @@ def _transitions(found: dict[str, np.ndarray], name: str) -> list[Trajectory]:
         )
     rewards = found.get("rewards")
     rewards = None if rewards is None else rewards.reshape(-1)
+    for key in ("terminated", "truncated", "dones", "rewards", "starts"):
+        if key in found and found[key].size != len(before):
+            told = _ALIASES[key][0]
+            raise BadTrace(f"{name}: '{told}' has {found[key].size} values for {len(before)} rows of observations.")
     flags = {key: found[key].reshape(-1) > 0 for key in ("terminated", "truncated", "dones") if key in found}
-    for key, values in {**flags, **({} if rewards is None else {"rewards": rewards})}.items():
-        if len(values) != len(before):
-            raise BadTrace(f"{name}: '{key}' has {len(values)} rows where 'observations' has {len(before)}.")
     breaks = ~np.isclose(before[1:], after[:-1], rtol=1e-5, atol=1e-6, equal_nan=True).all(axis=1)
     if "starts" in found:
         breaks |= np.diff(found["starts"].reshape(-1)) != 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import itertools
-import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from visualpatchworld.errors import BadTrace, UnknownName
+from visualpatchworld.errors import BadTrace, UnknownName, printable
 from visualpatchworld.extras import pyarrow
+from visualpatchworld.files import as_floats, check_unpacked, from_json, read_bytes, read_text, unpacking
+from visualpatchworld.program.quoting import python_names
 from visualpatchworld.world.log import MOST_CHOICES, Recording
 from visualpatchworld.world.trajectory import Trajectory
-from visualpatchworld.world.world import identifier, numbered
+from visualpatchworld.world.world import numbered
 
 _EPISODE = (
     "episode",
@@ -69,13 +72,14 @@ class Columns:
 
 def read_csv(path: Path, columns: Columns = Columns()) -> Recording:
     """The recording in a text table; separator and header are found by looking."""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadTrace(f"'{path}' is not text, so it is no CSV file.") from None
+    text = read_text(Path(path), "table", BadTrace).removeprefix("\ufeff")
     first = text.split("\n", 1)[0]
     separator = max(",;\t", key=first.count) if any(mark in first for mark in ",;\t") else ","
-    rows = [row for row in csv.reader(text.splitlines(), delimiter=separator) if row]
+    check_unpacked(path, as_floats(text.count(separator) + text.count("\n")))
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row]
+    except csv.Error as error:
+        raise BadTrace(f"'{path}' can not be read as a table: {error}.") from None
     if not rows:
         raise BadTrace(f"'{path}' is empty.")
     names = [cell.strip() for cell in rows[0]]
@@ -102,28 +106,63 @@ def read_parquet(path: Path, columns: Columns = Columns()) -> Recording:
 
 
 def parquet_columns(path: Path) -> dict[str, np.ndarray]:
-    """The columns of a Parquet file that hold numbers or labels."""
-    try:
-        table = pyarrow.parquet.read_table(path)
-    except (pyarrow.ArrowException, OSError):
-        raise BadTrace(f"'{path}' can not be read; it is damaged or not a Parquet file.") from None
+    """The columns of a Parquet file that hold numbers or labels; others, pictures among them, stay packed."""
+    if not path.is_file():
+        raise BadTrace(f"There is no file '{path}'.")
     found: dict[str, np.ndarray] = {}
-    for name in table.column_names:
-        values = table.column(name).to_pylist()
-        lists = bool(values) and isinstance(values[0], (list, tuple))
-        if lists and len({len(value) if value is not None else -1 for value in values}) == 1:
-            array = np.array(values, dtype=np.float64)
-            found |= {f"{name}_{i}": array[:, i] for i in range(array.shape[1])} if array.ndim == 2 else {}
-        elif not lists and not any(isinstance(value, (dict, bytes)) for value in values):
-            found[name] = _column(["" if value is None else str(value) for value in values])
+    with unpacking(path, "a Parquet file"):
+        # A text is stored once and may be named by millions of rows, so it is read once, too.
+        labels = [field.name for field in pyarrow.parquet.read_schema(path) if _is_text(field.type)]
+        with pyarrow.parquet.ParquetFile(path, read_dictionary=labels) as file:
+            _check_parquet(path, file.metadata)
+            names = [field.name for field in file.schema_arrow if not _is_opaque(field.type)]
+            table = file.read(columns=names)
+        for name in names:
+            values = _cells(table.column(name))
+            lists = bool(values) and isinstance(values[0], (list, tuple))
+            if lists and len({len(value) if value is not None else -1 for value in values}) == 1:
+                array = np.array(values, dtype=np.float64)
+                found |= {f"{name}_{i}": array[:, i] for i in range(array.shape[1])} if array.ndim == 2 else {}
+            elif not lists:
+                found[name] = _column(["" if value is None else str(value) for value in values])
     return found
+
+
+def _check_parquet(path: Path, about: pyarrow.parquet.FileMetaData) -> None:
+    """Refuse a table that says it holds more than is read."""
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    values = sum(group.column(i).num_values for group in groups for i in range(group.num_columns))
+    check_unpacked(path, as_floats(max(values, about.num_rows)))
+
+
+def _is_text(kind: pyarrow.DataType) -> bool:
+    return pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
+
+
+def _is_opaque(kind: pyarrow.DataType) -> bool:
+    """Whether values of a type are neither numbers nor labels nor lists of numbers."""
+    if pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind) or pyarrow.types.is_fixed_size_list(kind):
+        kind = kind.value_type
+        return not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind))
+    binary = pyarrow.types.is_binary(kind) or pyarrow.types.is_large_binary(kind)
+    return binary or pyarrow.types.is_fixed_size_binary(kind) or pyarrow.types.is_nested(kind)
+
+
+def _cells(column: pyarrow.ChunkedArray) -> list[Any]:
+    if not pyarrow.types.is_dictionary(column.type):
+        return column.to_pylist()
+    cells: list[Any] = []
+    for chunk in column.chunks:
+        words = [*chunk.dictionary.to_pylist(), None]
+        cells += [words[-1 if i is None else i] for i in chunk.indices.to_pylist()]
+    return cells
 
 
 def _meant(columns: Columns, table: Mapping[str, Any]) -> Columns:
     """The columns by their full names: nobody types the unit in `Heater [kW]`."""
 
     def full(name: str) -> str:
-        alike = [key for key in table if name in (re.split(r"\s*[\[(]", key)[0], identifier(key))]
+        alike = [key for key in table if name in (re.split(r"\s*[\[(]", key)[0], *python_names([key]))]
         if name not in table and len(alike) != 1:
             raise UnknownName("column", name, table)
         return name if name in table else alike[0]
@@ -200,12 +239,11 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         seen_end = bool(action) and not np.isfinite(done[-1]).any()
         over = terminated is not None and seen_end and _truth(table[terminated][max(start, end - 2) : end])
         episodes.append(Trajectory(seen, done[:-1], rewards, over))
-    names, action_names = (tuple(identifier(key) for key in keys) for keys in (state, action))
     choices = True if labels and len(labels) == len(action) else None
     return Recording(
         tuple(episodes),
-        names,
-        action_names,
+        tuple(state),
+        tuple(action),
         dt,
         choices,
         labels=tuple(labels.values()) if choices else (),
@@ -306,7 +344,9 @@ def _unevenness(times: np.ndarray, starts: np.ndarray, dt: float | None, key: st
     if dt is None or not len(between) or np.median(np.abs(between - dt)) <= UNEVEN * dt:
         return ""
     low, high = np.quantile(between, [0.05, 0.95])
-    return f"'{key}' is uneven: {low:.2g} to {high:.2g} pass between rows, and every step is taken as {dt:.2g}"
+    return (
+        f"'{printable(key)}' is uneven: {low:.2g} to {high:.2g} pass between rows, and every step is taken as {dt:.2g}"
+    )
 
 
 def _short(dt: float, latest: float) -> float:
@@ -328,7 +368,7 @@ def _truth(values: np.ndarray) -> bool:
     return (
         bool((values.astype(float) > 0).any())
         if values.dtype.kind in "fib"
-        else bool(np.isin(np.char.lower(values), ("true", "yes")).any())
+        else any(str(value).lower() in ("true", "yes") for value in values)
     )
 
 
@@ -336,7 +376,8 @@ def _column(cells: list[str]) -> np.ndarray:
     """A column as numbers where all cells that are not empty are numbers or truth values, as labels otherwise."""
     truths = {"true": 1.0, "false": 0.0}
     numbers = [truths.get(cell.strip().lower(), _number(cell)) for cell in cells]
-    return np.array(cells) if any(value is None for value in numbers) else np.array(numbers, dtype=np.float64)
+    # As objects, because an array of texts would give all cells the room of the longest.
+    return np.array(cells, object) if any(value is None for value in numbers) else np.array(numbers, dtype=np.float64)
 
 
 def _number(cell: str) -> float | None:
@@ -355,21 +396,23 @@ _NUMBERS = ("float", "int", "bool")
 def read_lerobot(folder: Path) -> Recording:
     """The recording in a LeRobot folder: all observations that are numbers, in the order of its features."""
     try:
-        info = json.loads((folder / INFO).read_text(encoding="utf-8"))
-        features: dict[str, Any] = info["features"]
+        info = from_json(read_bytes(folder / INFO, "description", BadTrace))
+        features: dict[str, Any] = {str(name): dict(about) for name, about in info["features"].items()}
         rate_hz = float(info["fps"])
-    except FileNotFoundError:
-        raise BadTrace(f"'{folder}' is no LeRobot folder: it has no {INFO}.") from None
-    except (OSError, KeyError, TypeError, ValueError):
+        if not rate_hz > 0:
+            raise ValueError
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise BadTrace(f"'{folder / INFO}' does not say its features and fps as LeRobot does.") from None
     files = sorted((folder / "data").rglob("*.parquet"))
     if not files:
         raise BadTrace(f"'{folder}' has no Parquet file under data/.")
     tables = [parquet_columns(file) for file in files]
+    if any(part.keys() != tables[0].keys() for part in tables):
+        raise BadTrace(f"'{folder}' has Parquet files with different columns.")
     table = {name: np.concatenate([part[name] for part in tables]) for name in tables[0]}
     for name in ("episode_index", "frame_index"):
-        if name not in table:
-            raise BadTrace(f"'{folder}' has no column '{name}'.")
+        if name not in table or table[name].dtype.kind != "f":
+            raise BadTrace(f"'{folder}' has no column '{name}' of numbers.")
     order = np.lexsort((table["frame_index"], table["episode_index"]))
     # Time runs at the rate that the folder tells; what is stored of it is rounded.
     table = {name: values[order] for name, values in table.items() if name != "timestamp"}
@@ -389,7 +432,10 @@ def _columns(features: dict[str, Any], prefix: str, table: dict[str, np.ndarray]
     for feature, about in features.items():
         if feature.split(".")[0] != prefix or not str(about.get("dtype", "")).startswith(_NUMBERS):
             continue
-        size = int(np.prod(about.get("shape") or [1]))
+        shape = about.get("shape") or [1]
+        size = math.prod(shape) if isinstance(shape, list) and all(isinstance(n, int) for n in shape) else 0
+        if feature not in table and not 0 < size <= len(table):
+            raise BadTrace(f"The feature '{feature}' has no column of the shape {shape}.")
         stored = [feature] if feature in table else [f"{feature}_{i}" for i in range(size)]
         if any(name not in table for name in stored):
             raise BadTrace(f"The feature '{feature}' has no column of {size} numbers.")
@@ -397,8 +443,7 @@ def _columns(features: dict[str, Any], prefix: str, table: dict[str, np.ndarray]
         told = next(iter(told.values())) if isinstance(told, dict) and told else told
         short = feature.removeprefix(f"{prefix}.")
         plain = list(told) if isinstance(told, list) and len(told) == len(stored) else numbered(short, len(stored))
-        found |= {
-            old: identifier(f"{'action_' if prefix == 'action' else ''}{new}")
-            for old, new in zip(stored, plain, strict=True)
-        }
+        for old, new in zip(stored, plain, strict=True):
+            full = f"{'action_' if prefix == 'action' else ''}{new}"
+            found[old] = old if full in found.values() else full  # two features may give one name
     return found

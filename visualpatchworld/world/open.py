@@ -10,6 +10,7 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ from visualpatchworld.world.log_table import INFO, Columns, read_csv, read_lerob
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import World
 
-_FILES = (".npz", ".csv", ".tsv", ".txt", ".parquet", ".h5", ".hdf5")
+_KINDS = ("dmc", "minari", "lerobot")  # before a colon in a name
+_TABLES, _HDF5 = (".csv", ".tsv", ".txt", ".parquet"), (".h5", ".hdf5")
+_FILES = (".npz", *_TABLES, *_HDF5)
 
 
 class UnknownWorld(VpwError):
@@ -64,7 +67,15 @@ def open_world(
         raise UnknownWorld(
             f"Give an environment, not {getattr(world, '__name__', 'the function')} that makes one: call it first."
         )
-    return LogWorld(_in_memory(world, columns), "the arrays")
+    return _log(_in_memory(world, columns), "the arrays", columns)
+
+
+def module_of(name: str) -> str | None:
+    """The module that opening a world of this name imports: `mine` for `mine:Env-v0`; None for any other name."""
+    module, colon, rest = name.partition(":")
+    if not colon or not rest or module in _KINDS or Path(name).is_file():
+        return None
+    return module
 
 
 def _in_memory(world: Any, columns: Columns) -> Recording:
@@ -92,26 +103,65 @@ def _is_arrays(part: Any) -> bool:
     return isinstance(part, (np.ndarray, list, tuple)) or hasattr(part, "__array__")
 
 
+def kinds_of(name: str) -> frozenset[str]:
+    """What a world of this name is, without opening it: a `domain`, an `environment` or a `log`;
+    of a log also whether it is a `table` or `HDF5`, which need not say what their columns are.
+    """
+    path = Path(name)
+    suffix = path.suffix.lower()
+    if name.partition(":")[0] == "dmc":
+        return frozenset({"environment"})
+    if name.partition(":")[0] in ("minari", "lerobot"):
+        return frozenset({"log"})
+    if suffix in _FILES or path.is_file():
+        more = {"table"} if suffix in _TABLES else {"HDF5"} if suffix in _HDF5 else set()
+        return frozenset({"log", *more})
+    if name in find_domains():
+        return frozenset({"domain"})
+    return frozenset({"log"} if path.is_dir() and name not in gym.registry else {"environment"})
+
+
 def _named(name: str, columns: Columns, vary: Mapping[str, Any], settings: Mapping[str, Any]) -> World:
     kind, _, rest = name.partition(":")
+    _check_settings(name, columns, vary, settings)
     if kind == "dmc":
         return DmcWorld.made(name)
     if kind == "minari":
         from visualpatchworld.world.log_hdf5 import read_minari
 
-        return LogWorld(read_minari(rest), name)
+        return _log(read_minari(rest), name, columns)
     if kind == "lerobot":
-        return LogWorld(_folder(Path(rest)), Path(rest).name or name)
+        return _log(_folder(Path(rest)), Path(rest).name or name, columns)
     path = Path(name)
     if path.suffix.lower() in _FILES or path.is_file():
-        return LogWorld(_file(path, columns), path.name)
+        return _log(_file(path, columns), path.name, columns)
     if name in find_domains():
         domain = load_domain(name)
         return DomainWorld(domain.make(vary), name, domain.episode_steps)
     # A run's own folder may bear the name of its environment.
     if path.is_dir() and name not in gym.registry:
-        return LogWorld(_folder(path), path.name or name)
+        return _log(_folder(path), path.name or name, columns)
     return _gym(name, settings)
+
+
+def _check_settings(name: str, columns: Columns, vary: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Refuse what would change nothing in a world of this name."""
+    kinds = kinds_of(name)
+    asked = {part for part in ("action", "state", "episode", "dt") if getattr(columns, part) is not None}
+    fit = {"table": asked, "HDF5": {"state", "dt"}, "log": {"dt"}}
+    unfit = sorted(asked - set().union(*(fit.get(kind, set()) for kind in kinds)))
+    if unfit:
+        told = "which column is what" if "log" in kinds else "what the columns of a log are"
+        raise UnknownWorld(f"'{name}' needs no word on {told}; leave out {', '.join(unfit)}.")
+    if vary and "domain" not in kinds:
+        raise UnknownWorld(f"'{name}' is not a domain, so it has no constants that could be varied.")
+    if settings and "environment" not in kinds:
+        raise UnknownWorld(f"'{name}' is not made by Gymnasium and takes no settings; leave out {', '.join(settings)}.")
+
+
+def _log(recording: Recording, name: str, columns: Columns) -> LogWorld:
+    """The log; how long a step takes is believed of who asks before what the file says."""
+    return LogWorld(recording if columns.dt is None else replace(recording, dt=columns.dt), name)
 
 
 def _file(path: Path, columns: Columns) -> Recording:

@@ -4,7 +4,6 @@ read its log. Spaces of numbers lie flat in it: nested observations are named fi
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ class ActionSpace:
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     counts: tuple[int, ...] = ()  # choices per column of a discrete action
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # any text: programs write `action[0]`
 
     def __len__(self) -> int:
         """Columns of an action."""
@@ -68,7 +67,7 @@ class World(ABC):
     """
 
     name: str
-    field_names: tuple[str, ...]
+    field_names: tuple[str, ...]  # Python names, each once: programs are written with them
     action_space: ActionSpace
     time_limit: int | None = None
     dt: float | None = None  # seconds per step, where it is told
@@ -80,6 +79,11 @@ class World(ABC):
     @abstractmethod
     def powers(self) -> frozenset[Literal["reset", "snapshot", "place", "reward", "render"]]:
         """What this world can do; a log can do nothing but be read."""
+
+    @property
+    def field_labels(self) -> tuple[str, ...]:
+        """The fields as their source calls them, which may be any text."""
+        return self.field_names
 
     def taken(self, action: Float[np.ndarray, " A"]) -> Float[np.ndarray, " A"]:
         """The action as the world takes it: a float32 space takes less than was given, and that much is no noise."""
@@ -122,8 +126,8 @@ class BadSpace(VpwError):
     """A space whose members are not a few numbers."""
 
 
-def field_names(space: gym.Space, name: str = "") -> tuple[str, ...]:
-    """A name for every number of an observation: the keys it lies under, and its place where there are several."""
+def field_labels(space: gym.Space, name: str = "") -> tuple[str, ...]:
+    """A label for every number of an observation: the keys it lies under, and its place where there are several."""
     if _is_finite(space):
         raise BadSpace(
             f"The observation is the number of a case, {space}, and no amount: a table describes such a "
@@ -164,19 +168,13 @@ def _names(space: gym.Space, name: str) -> tuple[str, ...]:
 def numbered(name: str, count: int) -> tuple[str, ...]:
     """Names of the numbers of one array; the array's own name where it holds a single one."""
     if count == 1 and name:
-        return (identifier(name),)
-    stem = f"{identifier(name)}_" if name else "x"
+        return (name,)
+    stem = f"{name}_" if name else "x"
     return tuple(f"{stem}{i}" for i in range(count))
 
 
-def identifier(name: str) -> str:
-    """A name as Python can have it."""
-    plain = re.sub(r"\W+", "_", name).strip("_") or "field"
-    return f"f_{plain}" if plain[0].isdigit() else plain
-
-
 def _joined(stem: str, name: str) -> str:
-    return f"{stem}_{identifier(name)}" if stem else identifier(name)
+    return f"{stem}_{name}" if stem else name
 
 
 def flatten(space: gym.Space, observation: Any) -> Float[np.ndarray, " O"]:
