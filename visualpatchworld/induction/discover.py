@@ -247,12 +247,14 @@ def _lawful(
         found = search()
         for share in TRIALS:
             left = budget - world.env_steps if "reset" in world.powers else 0
-            if left < LEAST_TRIAL or not found.holds:
+            if left < LEAST_TRIAL or not found.law.exact:
                 break
             progress("trying the law in new episodes")
             more = reach(world, found.law, round(share * left), rng, begin)
             begin += len(more)
             new, new_aside = hold_out(more or collect(world, round(share * left), rng))
+            if not found.holds:  # held-out episodes that refute a law are learned from, and others take their place
+                data, aside = [*data, *aside], []
             data, aside = [*data, *new], [*aside, *new_aside]
             found = tried(found, data, aside, world.action_space, world.dt) or search()
     except np.linalg.LinAlgError as error:

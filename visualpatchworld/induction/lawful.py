@@ -115,10 +115,11 @@ def _reading(lawful: Lawful, labels: Sequence[str], dt: float | None) -> Reading
     law, names = lawful.law, lawful.emitted.fields
     roles: dict[int, FieldRole] = {}
     coordinates, parameters = [], []
+    speeds = {f.speed_of: names[f.name] for f in law.fields if f.speed_of}
     for f in law.fields:
         name = names[f.name]
         if f.kind == "angle":
-            coordinates.append(Coordinate(name, f.columns, angle=True))
+            coordinates.append(Coordinate(name, f.columns, angle=True, velocity=speeds.get(f.name)))
             for column, role in zip(f.columns, ("cos", "sin"), strict=True):
                 roles[column] = FieldRole(labels[column], role, name, "the squares of both columns add up to one")
         elif f.kind == "steady":
@@ -127,7 +128,7 @@ def _reading(lawful: Lawful, labels: Sequence[str], dt: float | None) -> Reading
                 labels[f.columns[0]], "constant", name, "it stays the same within an episode"
             )
         elif f.columns:
-            coordinates.append(Coordinate(name, f.columns))
+            coordinates.append(Coordinate(name, f.columns, velocity=speeds.get(f.name)))
             roles[f.columns[0]] = FieldRole(labels[f.columns[0]], "coordinate", name, "its change follows the law")
     derived = []
     for column, expr in law.derived.items():

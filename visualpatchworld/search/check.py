@@ -8,10 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from visualpatchworld.search.find import Law
-from visualpatchworld.search.rows import Rows, action_name, rows_of
+from visualpatchworld.search.hidden import solved, successors
+from visualpatchworld.search.rows import Rows, action_name, only, rows_of, usual
 from visualpatchworld.search.rules import predicted
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
+
+STILL = 1e3  # floors: a field whose changes differ by less, such as a clock, says nothing about a law
 
 
 def followed(law: Law, trajectories: Sequence[Trajectory], space: ActionSpace) -> Rows:
@@ -20,7 +23,7 @@ def followed(law: Law, trajectories: Sequence[Trajectory], space: ActionSpace) -
     # An action that is held in all of these episodes is still an input of the law.
     acted = np.concatenate([trajectory.actions for trajectory in trajectories]).astype(float)
     rows = rows.with_inputs({action_name(k): column for k, column in enumerate(acted.T)})
-    hidden = np.array([not f.columns for f in law.fields])
+    hidden = np.array([not f.columns and not f.speed_of for f in law.fields])
     if hidden.any():
         before, after = rows.before.copy(), rows.after.copy()
         for t in range(int(rows.time.max()) + 1):
@@ -30,7 +33,24 @@ def followed(law: Law, trajectories: Sequence[Trajectory], space: ActionSpace) -
             part = replace(rows.taken(here), before=before[here])
             after[np.ix_(here, hidden)] = predicted(part, law.motion, law.rules)[0][:, hidden]
         rows = replace(rows, before=before, after=after)
-    return rows
+    return _with_speeds(law, rows) if any(f.speed_of for f in law.fields) else rows
+
+
+def _with_speeds(law: Law, rows: Rows) -> Rows:
+    """The rows with hidden speeds as places ask for them; the last one of an episode is what motion makes of it."""
+    unseen = [k for k, f in enumerate(law.fields) if f.speed_of]
+    shown = [k for k, f in enumerate(law.fields) if not f.speed_of]
+    base = only(rows, [law.fields[k].name for k in shown])
+    places = {law.fields[k].speed_of: law.fields[k].name for k in unseen}
+    used = usual(base)
+    start = np.full((len(rows), len(unseen)), np.nan)
+    speeds = solved(base, law.motion, places, start, used)
+    before, after = rows.before.copy(), rows.after.copy()
+    before[:, unseen] = speeds
+    after[:, unseen] = predicted(replace(rows, before=before), law.motion, law.rules)[0][:, unseen]
+    follows = np.flatnonzero(successors(rows))
+    after[np.ix_(follows, unseen)] = speeds[follows + 1]
+    return replace(rows, before=before, after=after)
 
 
 def rollout_errors(
@@ -54,7 +74,7 @@ def rollout_errors(
             now = predicted(part, law.motion, law.rules)[0]
         truth = rows.after[starts + horizon - 1]
         change = np.std(truth - rows.before[starts], axis=0)
-        live = shown & (change > 1e-9)
+        live = shown & (change > STILL * rows.floors)
         off = np.abs((now - truth)[:, live] / change[live])
         off = np.where(np.isfinite(off), off, 1e3)
         size = np.sqrt(np.mean(off**2, axis=1)) if live.any() else np.zeros(len(starts))

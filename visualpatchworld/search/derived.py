@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from visualpatchworld.grammar.expr import Expr, call, columns, number, total, var
 from visualpatchworld.search.library import atoms_of
 from visualpatchworld.search.regress import best_sums
-from visualpatchworld.search.rows import Rows
+from visualpatchworld.search.rows import Rows, only
 from visualpatchworld.search.settle import costs_of
 
 EXACT = 12.0  # floors that an identity may leave in any row
@@ -34,14 +32,7 @@ def find_derived(rows: Rows) -> tuple[dict[int, Expr], Rows]:
 
 
 def _without(rows: Rows, name: str) -> Rows:
-    keep = [k for k, f in enumerate(rows.fields) if f.name != name]
-    return replace(
-        rows,
-        fields=tuple(rows.fields[k] for k in keep),
-        before=rows.before[:, keep],
-        after=rows.after[:, keep],
-        floors=rows.floors[keep],
-    )
+    return only(rows, [other for other in rows.names if other != name])
 
 
 def identity(rows: Rows, name: str) -> Expr | None:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from visualpatchworld.grammar.expr import Expr
+from visualpatchworld.grammar.expr import Expr, var
 from visualpatchworld.search.derived import find_derived
+from visualpatchworld.search.hidden import look_for_speeds
 from visualpatchworld.search.library import atoms_of, terms_of
 from visualpatchworld.search.memory import Memory
 from visualpatchworld.search.motion import Motion
 from visualpatchworld.search.propose import proposals
 from visualpatchworld.search.recall import recall
-from visualpatchworld.search.rows import Field, Rows, find_fields, rows_of, usual
+from visualpatchworld.search.regress import data_bits
+from visualpatchworld.search.rows import Field, Rows, find_fields, only, rows_of, usual
 from visualpatchworld.search.rules import Rule, events_of, find_rules, predicted, unexplained
 from visualpatchworld.search.settle import (
     EXACT,
@@ -22,6 +24,7 @@ from visualpatchworld.search.settle import (
     Look,
     Settled,
     first_looks,
+    floor_of,
     look_at,
     pruned,
     refit,
@@ -70,7 +73,7 @@ def find_law(
     fields = find_fields(trajectories, names)
     rows = rows_of(trajectories, fields, space)
     still = {f.columns[0]: float(rows.before[0, k]) for k, f in enumerate(fields) if _never_changes(rows, k)}
-    rows = _only(rows, [f.name for f in fields if not (f.kind == "steady" and f.columns[0] in still)])
+    rows = only(rows, [f.name for f in fields if not (f.kind == "steady" and f.columns[0] in still)])
     derived, rows = find_derived(rows)
     return _law(_Search(rows, progress), derived, still)
 
@@ -78,17 +81,6 @@ def find_law(
 def _never_changes(rows: Rows, k: int) -> bool:
     both = np.concatenate([rows.before[:, k], rows.after[:, k]])
     return rows.fields[k].kind == "steady" and float(np.ptp(both)) <= 4 * rows.floors[k]
-
-
-def _only(rows: Rows, names: Sequence[str]) -> Rows:
-    places = [rows.at(name) for name in names]
-    return replace(
-        rows,
-        fields=tuple(rows.fields[k] for k in places),
-        before=rows.before[:, places],
-        after=rows.after[:, places],
-        floors=rows.floors[places],
-    )
 
 
 @dataclass
@@ -162,6 +154,34 @@ class _Search:
             looks[name] = replace(found, supports=tuple(dict.fromkeys((*found.supports, *look.supports[:KEPT]))))
         return self.settle_again(looks)
 
+    def hide(self) -> bool:
+        """Give open fields speeds that no column shows, where second differences are then explained exactly."""
+        assert self.settled is not None
+        names = [n for n in self.open if self.rows.fields[self.rows.at(n)].kind in ("plain", "angle")]
+        names = [n for n in names if self.rows.fields[self.rows.at(n)].columns]
+        known = self.settled.schemes if len(self.open) < len(self.targets) else ()
+        found = None
+        while names:
+            self.progress(f"hidden speeds of {', '.join(names)}")
+            rows, settled = self.rows, self.settled
+            left = sum(data_bits(settled.residual[self.used, k], floor_of(rows, k)) for k in map(rows.at, names))
+            per_row = left / max(int(self.used.sum()), 1)
+            found = look_for_speeds(rows, names, settled.motion, known, self.used, per_row)
+            exact = [] if found is None else [p for p, speed in found.places.items() if speed not in found.open]
+            if len(exact) == len(names):
+                break
+            names, found = exact, None
+        if found is None:
+            return False
+        self.rows, self.used = found.rows, found.used
+        self.targets = [*self.targets, *found.places.values()]
+        self.settled = replace(refit(self.rows, found.motion, self.used), schemes=(found.motion.scheme,))
+        kept = {name: look for name, look in self.looks.items() if name not in found.places}
+        moving = {place: Look(((var(speed),),), (1.0,), 0.5, 0.0) for place, speed in found.places.items()}
+        self.looks = {**kept, **moving, **found.looks}
+        self.atoms = atoms_of(self.rows)
+        return True
+
     def remember(self, name: str) -> bool:
         """Look for a hidden field that explains what is left of a field."""
         assert self.settled is not None
@@ -193,6 +213,8 @@ def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float
     for _ in range(TURNS):
         if not search.open or not search.propose(search.open):
             break
+    if search.open and search.hide():
+        search.propose(search.open)
     for name in search.open:
         if name in search.open and search.remember(name):
             search.propose(search.open)
@@ -201,7 +223,7 @@ def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float
     constants = dict(still) | {
         f.columns[0]: float(np.mean(search.rows.before[:, search.rows.at(f.name)])) for f in noisy
     }
-    search.rows = _only(search.rows, [f.name for f in search.rows.fields if f.name not in noise])
+    search.rows = only(search.rows, [f.name for f in search.rows.fields if f.name not in noise])
     search.targets = [name for name in search.targets if name not in noise]
     motion = search.settled.motion
     motion = replace(motion, rates={n: r for n, r in motion.rates.items() if n not in noise})

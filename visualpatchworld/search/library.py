@@ -11,6 +11,7 @@ from visualpatchworld.grammar.expr import Expr, call, number, product, var
 from visualpatchworld.search.rows import Rows
 
 WAVES = 90.0  # radians over the range of a field, up to which waves are looked for
+ARC = 0.3  # radians
 MOST_TERMS = 1400  # columns of one regression: more take longer than a second
 
 
@@ -38,7 +39,9 @@ def atoms_of(rows: Rows, skip: Sequence[str] = ()) -> Atoms:
             steady += [x] if np.ptp(rows.before[:, rows.at(f.name)]) > 0 else []
         elif f.kind == "plain":
             plain.append(x)
-            maybe += [call("sin", x), call("cos", x)]
+            # Within a small arc a sine is the angle itself and a cosine one: neither would be told from them.
+            turns = f.columns and np.abs(rows.before[:, rows.at(f.name)]).max() > ARC
+            maybe += [call("sin", x), call("cos", x)] if turns else []
         elif f.columns:  # a count or a mode: it has no shape but its levels; a hidden one comes into terms by itself
             whole.append(x)
     inputs = tuple(var(name) for name in _inputs(rows))

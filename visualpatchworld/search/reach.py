@@ -9,6 +9,7 @@ from itertools import islice, product
 import numpy as np
 from jaxtyping import Float
 
+from visualpatchworld.search.check import followed
 from visualpatchworld.search.find import Law
 from visualpatchworld.search.rows import Rows, read, rows_of
 from visualpatchworld.search.rules import predicted
@@ -80,18 +81,29 @@ def _gap(way: Float[np.ndarray, " H"], bracket: tuple[float, float]) -> float:
 def _policy(law: Law, space: ActionSpace, field: int, sign: float, rng: np.random.Generator):
     """Actions that take a field furthest, planned again every few steps."""
     queue: list[np.ndarray] = []
+    done: list[np.ndarray] = []
 
     def act(seen: Sequence[Float[np.ndarray, " O"]]) -> Float[np.ndarray, " A"]:
         if not queue:
-            start = read(np.asarray(seen[-1])[None], law.fields)[0]
+            start = _state(law, space, seen, done)
             plans = _plans(space, rng, AHEAD)
             ends = _imagined(law, space, start, plans)[:, :, field]
             # The furthest that a plan gets to; what the law cannot say is not worth going to.
             worth = np.where(np.isfinite(ends), sign * ends, -np.inf).max(axis=1)
             queue.extend(plans[int(np.argmax(worth)), :ACTED])
-        return queue.pop(0)
+        done.append(queue.pop(0))
+        return done[-1]
 
     return act
+
+
+def _state(law: Law, space: ActionSpace, seen: Sequence[np.ndarray], done: Sequence[np.ndarray]) -> np.ndarray:
+    """The state now: what is seen, and hidden fields as the law has carried them since the episode began."""
+    now = read(np.asarray(seen[-1])[None], law.fields)[0]
+    if not done or all(f.columns for f in law.fields):
+        return now
+    rows = followed(law, [Trajectory(np.asarray(seen), np.asarray(done))], space)
+    return np.where([bool(f.columns) for f in law.fields], now, rows.after[-1])
 
 
 def _plans(space: ActionSpace, rng: np.random.Generator, ahead: int) -> Float[np.ndarray, "K H A"]:

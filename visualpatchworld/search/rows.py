@@ -35,6 +35,7 @@ class Field:
     columns: tuple[int, ...]  # none where it is hidden
     kind: str = "plain"  # plain, angle (shown as cosine and sine), steady (constant within an episode), whole
     start: float = 0.0  # of a hidden field, in the first row of an episode
+    speed_of: str = ""  # the field that moves by this one as it is, where no column shows this one
 
     @property
     def shown(self) -> bool:
@@ -53,6 +54,8 @@ class Rows:
     time: Int[np.ndarray, " N"]  # steps since the episode began
     floors: Float[np.ndarray, " F"]  # the rounding of each field, as a standard deviation
     choices: Mapping[str, int] = field(default_factory=dict)  # how many choices a discrete action has, by name
+    inputs_after: Mapping[str, Float[np.ndarray, " N"]] | None = None  # at the end of a step, where they are others
+    moved: Float[np.ndarray, "N F"] | None = None  # the changes to explain, where they are not after less before
 
     def __len__(self) -> int:
         return len(self.before)
@@ -66,12 +69,13 @@ class Rows:
 
     @cached_property
     def change(self) -> Float[np.ndarray, "N F"]:
-        return self.after - self.before
+        return self.after - self.before if self.moved is None else self.moved
 
     def values(self, states: Float[np.ndarray, "N F"] | None = None) -> dict[str, np.ndarray]:
-        """Columns by name for expressions: these states (those before unless given) and the inputs."""
+        """Columns by name for expressions: these states (those before unless given) and the inputs that belong to them."""
+        inputs = self.inputs if self.inputs_after is None or states is not self.after else self.inputs_after
         states = self.before if states is None else states
-        return {name: states[:, k] for k, name in enumerate(self.names)} | dict(self.inputs)
+        return {name: states[:, k] for k, name in enumerate(self.names)} | dict(inputs)
 
     def taken(self, rows: Bool[np.ndarray, " N"] | Int[np.ndarray, " M"]) -> Rows:
         """Some of the rows."""
@@ -82,10 +86,24 @@ class Rows:
             inputs={name: column[rows] for name, column in self.inputs.items()},
             episode=self.episode[rows],
             time=self.time[rows],
+            inputs_after=self.inputs_after and {name: column[rows] for name, column in self.inputs_after.items()},
+            moved=None if self.moved is None else self.moved[rows],
         )
 
     def with_inputs(self, more: Mapping[str, np.ndarray]) -> Rows:
         return replace(self, inputs={**self.inputs, **more})
+
+
+def only(rows: Rows, names: Sequence[str]) -> Rows:
+    """The same rows with these fields alone."""
+    places = [rows.at(name) for name in names]
+    return replace(
+        rows,
+        fields=tuple(rows.fields[k] for k in places),
+        before=rows.before[:, places],
+        after=rows.after[:, places],
+        floors=rows.floors[places],
+    )
 
 
 def choice_name(name: str, choice: int) -> str:
