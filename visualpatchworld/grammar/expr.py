@@ -65,7 +65,7 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Expr:
     """A node: a variable (`name`), a number (`value`, which fits may move where it is `free`), or an operation."""
 
@@ -74,6 +74,29 @@ class Expr:
     name: str = ""
     value: float = 0.0
     free: bool = False
+
+    def __post_init__(self):
+        # Trees are looked up in tables all the time, so each keeps its hash.
+        object.__setattr__(self, "_hash", hash((self.op, self.args, self.name, self.value, self.free)))
+
+    def __hash__(self) -> int:
+        return self._hash  # pyright: ignore[reportAttributeAccessIssue]
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Expr) or hash(self) != hash(other):
+            return False
+        return (self.op, self.args, self.name, self.value, self.free) == (
+            other.op,
+            other.args,
+            other.name,
+            other.value,
+            other.free,
+        )
+
+    def __reduce__(self):  # the hash of a text is another one in every process
+        return Expr, (self.op, self.args, self.name, self.value, self.free)
 
     def __add__(self, other: Expr | float) -> Expr:
         return Expr("add", (self, as_expr(other)))

@@ -48,8 +48,8 @@ def _with_speeds(law: Law, rows: Rows) -> Rows:
     before, after = rows.before.copy(), rows.after.copy()
     before[:, unseen] = speeds
     after[:, unseen] = predicted(replace(rows, before=before), law.motion, law.rules)[0][:, unseen]
-    follows = np.flatnonzero(successors(rows))
-    after[np.ix_(follows, unseen)] = speeds[follows + 1]
+    ahead = np.roll(speeds, -1, axis=0)
+    after[:, unseen] = np.where(successors(rows)[:, None], ahead, after[:, unseen])
     return replace(rows, before=before, after=after)
 
 

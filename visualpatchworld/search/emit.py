@@ -397,7 +397,7 @@ class _Emitter:
             if f.kind == "angle":
                 shown[f.columns[0]], shown[f.columns[1]] = f"np.cos({own})", f"np.sin({own})"
             elif f.columns:
-                shown[f.columns[0]] = own
+                shown[f.columns[0]] = f"{own} + {f.offset!r}" if f.offset else own
         for column, expr in law.derived.items():
             shown[column] = self._ruled(_shortened(expr), "state", "derived", "", {})
         for column, value in law.constants.items():
@@ -412,7 +412,8 @@ class _Emitter:
             if f.kind == "angle":
                 rows.append(f"        {own}=np.arctan2(observation[{f.columns[1]}], observation[{f.columns[0]}]),")
             elif f.columns:
-                rows.append(f"        {own}=observation[{f.columns[0]}],")
+                less = f" - {f.offset!r}" if f.offset else ""
+                rows.append(f"        {own}=observation[{f.columns[0]}]{less},")
             else:
                 rows.append(f"        {own}={f.start!r},  # not observed")
         body = "\n".join(rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from visualpatchworld.grammar.expr import Expr, var
+from visualpatchworld.grammar.expr import Expr, call, number, product, var
 from visualpatchworld.search.derived import find_derived
 from visualpatchworld.search.hidden import look_for_speeds
 from visualpatchworld.search.library import atoms_of, terms_of
@@ -16,7 +16,7 @@ from visualpatchworld.search.motion import Motion
 from visualpatchworld.search.propose import proposals
 from visualpatchworld.search.recall import recall
 from visualpatchworld.search.regress import data_bits
-from visualpatchworld.search.rows import Field, Rows, find_fields, only, rows_of, usual
+from visualpatchworld.search.rows import Field, Rows, find_fields, only, rows_of, shifted, usual
 from visualpatchworld.search.rules import Rule, events_of, find_rules, predicted, unexplained
 from visualpatchworld.search.settle import (
     EXACT,
@@ -37,6 +37,7 @@ from visualpatchworld.world.world import ActionSpace
 SMALL = 5  # terms of the supports that are asked beside the best one
 KEPT = 8  # supports of an earlier look that stay beside those of a later one
 TURNS = 3  # rounds of proposals
+DOUBTFUL = 100.0  # standard errors: a sum with a weight that is less sure imitates speeds
 SAVED = 0.03  # of the bits: less is not worth another form
 UNPREDICTABLE = 0.2  # of the spread of its changes: a field of which more is left, and that nothing needs, is noise
 EXPLAINED_ROWS = 0.995  # of rows that an exact law meets
@@ -104,6 +105,35 @@ class _Search:
         self.looks = first_looks(self.rows, terms_of(self.atoms), self.targets, self.used)
         self.settled = pruned(self.rows, settle(self.rows, self.looks, self.used), self.used)
 
+    def centre(self) -> None:
+        """Count fields from the zero with which rates get shorter, if all of it then takes fewer bits."""
+        offsets = self._zeros()
+        if not offsets:
+            return
+        assert self.settled is not None
+        kept = self.rows, self.atoms, self.looks, self.settled
+        self.rows = shifted(self.rows, offsets)
+        self.atoms = atoms_of(self.rows)
+        self.first()
+        if self.settled.bits > (1 - SAVED) * kept[3].bits:
+            self.rows, self.atoms, self.looks, self.settled = kept
+
+    def _zeros(self) -> dict[str, float]:
+        """By field, the value at which two terms of an exact rate cancel: one with the field as a factor, and one without."""
+        assert self.settled is not None
+        found: dict[str, float] = {}
+        for name, rate in self.settled.motion.rates.items():
+            if name in self.open:
+                continue
+            weights = dict(zip(rate.terms, rate.weights, strict=True))
+            for term, weight in weights.items():
+                for f in self.rows.fields:
+                    rest = term.substituted({var(f.name): number(1.0)})
+                    rest = product(*(part for part in _factors(rest)))
+                    if f.kind == "plain" and f.name != name and var(f.name) in _factors(term) and rest in weights:
+                        found.setdefault(f.name, -weights[rest] / weight)
+        return found
+
     @property
     def open(self) -> list[str]:
         """Fields whose rate is not exact, or is a sum that data do not tell from others."""
@@ -149,10 +179,17 @@ class _Search:
             look = self.looks[name]
             now = self.settled.motion.rates[name].terms
             path = {len(support): support for support in reversed(look.supports) if 0 < len(support) <= SMALL}
-            more = proposals(self.rows, self.atoms, [*path.values(), now], name, self.used, look.end)
+            supports = [self._linear(), *path.values(), now]
+            more = proposals(self.rows, self.atoms, supports, name, self.used, look.end)
             found = look_at(self.rows, list(dict.fromkeys((*now, *more, *look.terms()))), name, self.used)
             looks[name] = replace(found, supports=tuple(dict.fromkeys((*found.supports, *look.supports[:KEPT]))))
         return self.settle_again(looks)
+
+    def _linear(self) -> tuple[Expr, ...]:
+        """All plain terms and dry friction: beside them a shape shows as it is, not as sums that imitate it."""
+        atoms = self.atoms
+        gripped = (call("grip", x) for x in atoms.plain)
+        return (number(1.0), *atoms.plain, *atoms.inputs, *atoms.trig, *gripped)
 
     def hide(self) -> bool:
         """Give open fields speeds that no column shows, where second differences are then explained exactly."""
@@ -173,13 +210,18 @@ class _Search:
             names, found = exact, None
         if found is None:
             return False
+        kept = self.rows, self.used, self.targets, self.settled, self.looks, self.atoms
         self.rows, self.used = found.rows, found.used
         self.targets = [*self.targets, *found.places.values()]
         self.settled = replace(refit(self.rows, found.motion, self.used), schemes=(found.motion.scheme,))
-        kept = {name: look for name, look in self.looks.items() if name not in found.places}
+        others = {name: look for name, look in self.looks.items() if name not in found.places}
         moving = {place: Look(((var(speed),),), (1.0,), 0.5, 0.0) for place, speed in found.places.items()}
-        self.looks = {**kept, **moving, **found.looks}
+        self.looks = {**others, **moving, **found.looks}
         self.atoms = atoms_of(self.rows)
+        sure = sureness(self.rows, self.settled.motion, self.used)
+        if min(sure[speed] for speed in found.places.values()) < DOUBTFUL:
+            self.rows, self.used, self.targets, self.settled, self.looks, self.atoms = kept
+            return False
         return True
 
     def remember(self, name: str) -> bool:
@@ -209,6 +251,7 @@ class _Search:
 
 def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float]) -> Law:
     search.first()
+    search.centre()
     assert search.settled is not None
     for _ in range(TURNS):
         if not search.open or not search.propose(search.open):
@@ -240,6 +283,10 @@ def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float
     off = unexplained(search.rows, solved, after, search.used).any(axis=1)
     fields, open_ = search.rows.fields, tuple(search.open)
     return Law(fields, settled.motion, rules, derived, constants, open_, noise, int(off.sum()), search.rows)
+
+
+def _factors(term: Expr) -> list[Expr]:
+    return [*_factors(term.args[0]), *_factors(term.args[1])] if term.op == "mul" else [term]
 
 
 def _noise(search: _Search) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from visualpatchworld.search.settle import (
 
 SHARES = (0.0, 0.5, 1.0, 0.25, 0.75)  # of the later of two pushes in a second difference, the usual ones first
 NEAR = 0.2  # between the share that was found and that of an integrator which is tried: the shares are that far apart
+FIRST_SUBSTEPS = (1, 2, 5)  # that are tried before sums are settled; others come after
 LOOKS = 3  # at speeds, each with better ones than before
 TURNS = 3  # of schemes for sums and sums for schemes
 SOLVING = 5  # Newton steps for speeds
@@ -90,13 +91,14 @@ def with_speeds(
     rows: Rows, places: Mapping[str, str], speeds: Float[np.ndarray, "N h"]
 ) -> tuple[Rows, Bool[np.ndarray, " N"]]:
     """The rows that have a successor, speeds of this and of the next row beside the fields; and which rows those are."""
-    follows = successors(rows)
-    follows[follows] &= (np.isfinite(speeds[:-1]) & np.isfinite(speeds[1:])).all(axis=1)[np.flatnonzero(follows)]
+    known = np.asarray(np.isfinite(speeds).all(axis=1))
+    follows = successors(rows) & known & np.append(known[1:], False)
     at = np.flatnonzero(follows)
     first = rows.time == 0
     starts = [float(np.nanmean(column[first])) if np.isfinite(column[first]).any() else 0.0 for column in speeds.T]
     fields = [
-        Field(speed, (), "plain", start, place) for (place, speed), start in zip(places.items(), starts, strict=True)
+        Field(speed, (), start=start, speed_of=place)
+        for (place, speed), start in zip(places.items(), starts, strict=True)
     ]
     part = rows.taken(at)
     floors = [ROUGH * rows.floors[rows.at(place)] for place in places]
@@ -115,8 +117,8 @@ def _frame(
     """Rows in which the change of a speed is a second difference, pushes of both steps at its two ends."""
     found, follows = with_speeds(rows, places, speeds)
     at = np.flatnonzero(follows)
-    columns = [rows.at(place) for place in places]
-    second = rows.change[np.ix_(at + 1, columns)] - rows.change[np.ix_(at, columns)]
+    change = rows.change[:, [rows.at(place) for place in places]]
+    second = change[at + 1] - change[at]
     calm = used.copy()
     calm[1:] &= used[:-1]
     return replace(
@@ -247,7 +249,7 @@ def fit_speeds(
         if not keys:
             break
         slopes = _slopes(rows, motion, places, speeds, keys)
-        at, mask = _pairs(rows, used)
+        _, mask = _pairs(rows, used)
         for column in range(slopes.shape[2]):  # rows far off the rest follow another rule
             off = np.abs(now.residual[:, column])
             mask &= off <= OUTLYING * max(float(np.median(off[mask])), 1e-300) if mask.any() else mask
@@ -340,13 +342,13 @@ def look_for_speeds(
     if bits > BETTER * most_bits:
         return None
     fast = frozenset(places.values()) | known.scheme.fast
-    options = [s for s in _schemes(fast, schemes) if abs(share_of(s) - share) <= NEAR]
+    options = list(dict.fromkeys((*(_scheme(s.kind, s.substeps, fast) for s in schemes), *_schemes(fast, share))))
     found: _Fit | None = None
     for _ in range(LOOKS):
         again = _fitted(rows, known, places, looks, options, used)
         if found is not None and again.bits > 0.97 * found.bits:
             break
-        found, options = again, [again.motion.scheme, *(o for o in options if o != again.motion.scheme)]
+        found, options = again, [again.motion.scheme]
         open_ = _open(rows, found, places, used)
         if not open_:
             break
@@ -361,15 +363,16 @@ def look_for_speeds(
     return Unseen(imputed, used[at] & used[at + 1], found.motion, looks, places, open_)
 
 
-def _schemes(fast: frozenset[str], first: Sequence[Scheme]) -> list[Scheme]:
-    """Integrators to try: those that suit the fields that are explained already come first."""
+def _schemes(fast: frozenset[str], share: float) -> list[Scheme]:
+    """An integrator of each kind whose second differences have about this share."""
     usual = [
-        Scheme(kind, n, fast if kind == "semi-implicit" else frozenset())
-        for n in SUBSTEPS
-        for kind in ("explicit", "semi-implicit", "midpoint", "rk4")
+        _scheme(kind, n, fast) for n in FIRST_SUBSTEPS for kind in ("explicit", "semi-implicit", "midpoint", "rk4")
     ]
-    ahead = [Scheme(s.kind, s.substeps, fast if s.kind == "semi-implicit" else frozenset()) for s in first]
-    return list(dict.fromkeys((*ahead, *usual)))
+    return [s for s in usual if abs(share_of(s) - share) <= NEAR and (s.substeps == 1 or share_of(s) != 0.5)]
+
+
+def _scheme(kind: str, substeps: int, fast: frozenset[str]) -> Scheme:
+    return Scheme(kind, substeps, fast if kind == "semi-implicit" else frozenset())
 
 
 def _looks(
@@ -434,8 +437,11 @@ def _fitted(
     best: _Fit | None = None
     few = _few(rows, used)
     for _ in range(TURNS):
+        if best is not None:  # with better sums, the number of sub-steps shows
+            fast = best.motion.scheme.fast
+            schemes = [best.motion.scheme, *(_scheme(best.motion.scheme.kind, n, fast) for n in SUBSTEPS)]
         ranked = []
-        for place, scheme in enumerate(schemes):
+        for place, scheme in enumerate(dict.fromkeys(schemes)):
             start = differences(rows, list(places), share_of(scheme))[few]
             fit = fit_speeds(rows.taken(few), Motion({**own, **rates}, scheme), places, start, used[few])
             ranked.append((fit.bits + SCHEME_BITS * place, place, fit))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float
 
-from visualpatchworld.grammar.expr import Expr, columns, product
+from visualpatchworld.grammar.expr import Expr, columns, number, product
 from visualpatchworld.search.library import Atoms, factors_of, shapes_of
 from visualpatchworld.search.regress import score_tests
 from visualpatchworld.search.rows import Rows
@@ -34,7 +34,7 @@ def proposals(
     factors = list(dict.fromkeys((*factors_of(atoms), *terms)))
     bent = between(shapes, rows, end)
     plain = between(factors, rows, end)
-    found: dict[Expr, Expr] = {}
+    found = _freed_terms(supports, rows, target, end)
     for support in supports:
         basis = between(support, rows, end)
         basis = basis[:, np.isfinite(basis).all(axis=0)]
@@ -56,6 +56,32 @@ def proposals(
             if new >= BEST:
                 break
     return list(found.values())
+
+
+def _freed_terms(supports: Sequence[Sequence[Expr]], rows: Rows, target: np.ndarray, end: float) -> dict[Expr, Expr]:
+    """By kind, terms of these supports with another number in a sine or cosine, each in place of the term itself."""
+    found: dict[Expr, Expr] = {}
+    for support in supports:
+        for place, term in enumerate(support):
+            loose = freed(term)
+            kind = loose and loose.with_free([0.0])
+            if loose is None or kind is None or kind in found:
+                continue
+            rest = np.delete(between(support, rows, end), place, axis=1)
+            rest = rest[:, np.isfinite(rest).all(axis=0)]
+            left = target - rest @ np.linalg.lstsq(rest, target, rcond=1e-12)[0] if rest.shape[1] else target
+            found[kind] = polished(loose, rows, left, rest, end)
+    return found
+
+
+def freed(term: Expr) -> Expr | None:
+    """The term with a free number before a plain angle, where it has the sine or cosine of a field itself."""
+    waves = {
+        node: Expr(node.op, (number(1.0, free=True) * node.args[0],))
+        for node in term.nodes()
+        if node.op in ("sin", "cos") and node.args[0].op == "var"
+    }
+    return term.substituted(waves) if len(waves) == 1 and not term.free_values else None
 
 
 def between(terms: Sequence[Expr], rows: Rows, end: float) -> Float[np.ndarray, "N m"]:

@@ -22,6 +22,7 @@ LAG_REACH = 0.07  # around the grid's best share: a bit more than the grid's own
 BETTER = 0.85  # of the bits: less is not worth a hidden field
 SMALL = 6  # terms of the supports that memory is tried with
 MOST_BASE = 40
+LIKELY = 5  # delays and lags that are looked at in full
 
 
 def recall(rows: Rows, atoms: Atoms, look: Look, name: str, used: Bool[np.ndarray, " N"]) -> tuple[Memory, Look] | None:
@@ -31,7 +32,8 @@ def recall(rows: Rows, atoms: Atoms, look: Look, name: str, used: Bool[np.ndarra
     ends = tuple(dict.fromkeys((look.end, *ENDS)))
     start = look_at(rows, base, name, used, ends=ends)
     best: tuple[float, Memory, Look] | None = None
-    for memory in (*memories(rows), *_scored(rows, base, name, used, start.end)):
+    likely = _likely(rows, base, list(memories(rows)), name, used, ends)
+    for memory in (*likely, *_scored(rows, base, name, used, start.end)):
         found = _with_memory(rows, base, memory, name, used, ends)
         if found is not None and (best is None or found.bits + memory.bits < best[0]):
             best = found.bits + memory.bits, memory, found
@@ -42,6 +44,28 @@ def recall(rows: Rows, atoms: Atoms, look: Look, name: str, used: Bool[np.ndarra
         memory = _polished_lag(rows, memory, name, used, found)
         found = _with_memory(rows, base, memory, name, used, ends) or found
     return memory, found
+
+
+def _likely(
+    rows: Rows, base: Sequence[Expr], options: Sequence[Memory], name: str, used: np.ndarray, ends: Sequence[float]
+) -> list[Memory]:
+    """Clocks, and the few delays and lags with which all terms together leave least."""
+    target = rows.change[used, rows.at(name)]
+    kept, scored = [], []
+    for place, memory in enumerate(options):
+        if not memory.seen:
+            kept += [memory] if memory.fields else []
+            continue
+        swaps, left = dict(memory.seen), np.inf
+        terms = list(dict.fromkeys(t for term in base for t in (term, term.substituted(swaps))))
+        for end in ends:
+            table = between(terms, memory.added(rows), end)[used]
+            table = table[:, np.isfinite(table).all(axis=0)]
+            residual = target - table @ np.linalg.lstsq(table, target, rcond=1e-10)[0]
+            left = min(left, float(np.median(np.abs(residual))))
+        scored.append((left, place, memory))
+    scored.sort(key=lambda item: item[:2])
+    return [*kept, *(memory for _, _, memory in scored[:LIKELY])]
 
 
 def _base(look: Look, atoms: Atoms) -> list[Expr]:

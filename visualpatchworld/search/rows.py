@@ -35,6 +35,7 @@ class Field:
     columns: tuple[int, ...]  # none where it is hidden
     kind: str = "plain"  # plain, angle (shown as cosine and sine), steady (constant within an episode), whole
     start: float = 0.0  # of a hidden field, in the first row of an episode
+    offset: float = 0.0  # what its column shows where the field is zero
     speed_of: str = ""  # the field that moves by this one as it is, where no column shows this one
 
     @property
@@ -106,6 +107,13 @@ def only(rows: Rows, names: Sequence[str]) -> Rows:
     )
 
 
+def shifted(rows: Rows, offsets: Mapping[str, float]) -> Rows:
+    """The same rows, some fields counted from another zero."""
+    move = np.array([offsets.get(name, 0.0) for name in rows.names])
+    fields = tuple(replace(f, offset=f.offset + offsets.get(f.name, 0.0)) for f in rows.fields)
+    return replace(rows, fields=fields, before=rows.before - move, after=rows.after - move)
+
+
 def choice_name(name: str, choice: int) -> str:
     return f"{name}_is_{choice}"
 
@@ -149,7 +157,7 @@ def read(observations: Float[np.ndarray, "T C"], fields: Sequence[Field]) -> Flo
         elif f.kind == "angle":
             found[:, k] = np.unwrap(np.arctan2(observations[:, f.columns[1]], observations[:, f.columns[0]]))
         else:
-            found[:, k] = observations[:, f.columns[0]]
+            found[:, k] = observations[:, f.columns[0]] - f.offset
     return found
 
 

@@ -25,6 +25,7 @@ ROUNDS = 12  # of rates from stages and stages from rates; a long step needs man
 STRAYED = 4.0  # times its first value: how far an inner number may go while it is polished
 POLISH = 6  # Gauss-Newton steps of inner numbers in a first look
 SUPPORTS = 16  # that a first look hands on, beside the best of each size
+SHORT = 6  # terms of a support whose inner numbers are polished before it is compared with others
 SURE = 3000.0  # standard errors: data without noise tell the weight of a true term to far more digits
 EXACT = 2.0  # floors: a median residual below this is exact
 
@@ -229,7 +230,42 @@ def settle(
         motion, bits = _under(few, supports, Motion(rates, scheme), events)
         ranked.append((bits + SCHEME_BITS * place, motion))
     ranked.sort(key=lambda item: item[0])
-    return replace(refit(rows, ranked[0][1], used, events), schemes=tuple(m.scheme for _, m in ranked[:BEST_SCHEMES]))
+    best = _polished_supports(few, supports, ranked[0][1], events)
+    return replace(refit(rows, best, used, events), schemes=tuple(m.scheme for _, m in ranked[:BEST_SCHEMES]))
+
+
+def _polished_supports(
+    rows: Rows, supports: Mapping[str, Sequence[Support]], motion: Motion, events: Both | None
+) -> Motion:
+    """The motion with short supports in place of others where they save bits once their inner numbers are polished.
+
+    Before that, an inner number that is slightly off looks worse than a long sum of other terms.
+    """
+    everything = np.ones(len(rows), bool)
+    fast = motion.fast(rows.names)
+    for name, options in supports.items():
+        short = [s for s in options if len(s) <= SHORT and any(term.free_values for term in s)]
+        if not short:
+            continue
+        k = rows.at(name)
+        y, floor, free = rows.change[:, k], floor_of(rows, k), free_rows(rows, k, everything)
+        _, stages = motion.step(rows, events)
+
+        def bits_of(rate: Rate, stages=stages, k=k, y=y, floor=floor, free=free) -> float:
+            left = y - averages(rate.terms, rows, stages, bool(fast[k])) @ np.array(rate.weights)
+            return data_bits(np.nan_to_num(left[free], nan=1e30), floor) + float(costs_of(rate.terms).sum())
+
+        best = bits_of(motion.rates[name]), motion.rates[name]
+        for support in short:
+            means = averages(support, rows, stages, bool(fast[k]))
+            if not np.isfinite(means).all():
+                continue
+            rate = Rate(support, tuple(steady_weights(means, y, free, floor, 1)[0]))
+            for _ in range(POLISH):
+                rate = fitted(rows, rate, stages, bool(fast[k]), y, free, floor)
+            best = min(best, (bits_of(rate), rate), key=lambda item: item[0])
+        motion = replace(motion, rates={**motion.rates, name: best[1]})
+    return motion
 
 
 def _thinned(used: Bool[np.ndarray, " N"], most: int) -> np.ndarray:
