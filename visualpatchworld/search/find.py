@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from jaxtyping import Bool
 
 from visualpatchworld.grammar.expr import Expr, call, number, product, var
 from visualpatchworld.search.derived import find_derived
@@ -40,6 +41,8 @@ TURNS = 3  # rounds of proposals
 DOUBTFUL = 100.0  # standard errors: a sum with a weight that is less sure imitates speeds
 SAVED = 0.03  # of the bits: less is not worth another form
 UNPREDICTABLE = 0.2  # of the spread of its changes: a field of which more is left, and that nothing needs, is noise
+MISSED = 0.01  # of the rows of a field with an exact rate: more follow from something else
+UNRELATED = 0.15  # correlation of a field with itself one step later, in noise: five standard errors of 1,000 rows
 EXPLAINED_ROWS = 0.995  # of rows that an exact law meets
 
 
@@ -181,7 +184,8 @@ class _Search:
             path = {len(support): support for support in reversed(look.supports) if 0 < len(support) <= SMALL}
             supports = [self._linear(), *path.values(), now]
             more = proposals(self.rows, self.atoms, supports, name, self.used, look.end)
-            found = look_at(self.rows, list(dict.fromkeys((*now, *more, *look.terms()))), name, self.used)
+            terms = list(dict.fromkeys((*now, *more, *look.terms(), *self._linear())))
+            found = look_at(self.rows, terms, name, self.used)
             looks[name] = replace(found, supports=tuple(dict.fromkeys((*found.supports, *look.supports[:KEPT]))))
         return self.settle_again(looks)
 
@@ -194,7 +198,7 @@ class _Search:
     def hide(self) -> bool:
         """Give open fields speeds that no column shows, where second differences are then explained exactly."""
         assert self.settled is not None
-        names = [n for n in self.open if self.rows.fields[self.rows.at(n)].kind in ("plain", "angle")]
+        names = [n for n in self.wanted if self.rows.fields[self.rows.at(n)].kind in ("plain", "angle")]
         names = [n for n in names if self.rows.fields[self.rows.at(n)].columns]
         known = self.settled.schemes if len(self.open) < len(self.targets) else ()
         found = None
@@ -224,11 +228,57 @@ class _Search:
             return False
         return True
 
+    @property
+    def wanted(self) -> list[str]:
+        """Open fields that are not noise."""
+        noise = _noise(self)
+        return [name for name in self.open if name not in noise]
+
+    def left_out(self, noise: Sequence[str]) -> dict[int, float]:
+        """Go on without these fields; by column, their means."""
+        assert self.settled is not None
+        means = {
+            f.columns[0]: float(np.mean(self.rows.before[:, k] + f.offset))
+            for k, f in enumerate(self.rows.fields)
+            if f.name in noise
+        }
+        self.rows = only(self.rows, [name for name in self.rows.names if name not in noise])
+        self.targets = [name for name in self.targets if name not in noise]
+        self.looks = {name: look for name, look in self.looks.items() if name not in noise}
+        motion = self.settled.motion
+        motion = replace(motion, rates={n: r for n, r in motion.rates.items() if n not in noise})
+        self.settled = replace(refit(self.rows, motion, self.used), schemes=self.settled.schemes)
+        self.atoms = atoms_of(self.rows)
+        return means
+
+    def ruled(self) -> tuple[Settled, tuple[Rule, ...], Bool[np.ndarray, "N F"]]:
+        """The motion with rules for the rows that it does not explain, and what those rules leave unexplained."""
+        assert self.settled is not None
+        self.progress("rules")
+        solved = [name for name in self.targets if name not in self.open]
+        motion = self.settled.motion
+        rules = find_rules(self.rows, motion, solved, self.used, self.rules)
+        off = unexplained(self.rows, solved, predicted(self.rows, motion, rules)[0], self.used).any(axis=1)
+        events = events_of(rules, self.rows)
+        settled = refit(self.rows, motion, ~off & self.used, events)
+        settled = pruned(self.rows, settled, ~off & self.used, events)
+        after, _ = predicted(self.rows, settled.motion, rules)
+        return settled, rules, unexplained(self.rows, solved, after, self.used)
+
+    def missed(self, off: Bool[np.ndarray, "N F"]) -> list[str]:
+        """Fields with an exact rate that many rows do not follow."""
+        counts = {name: float(off[self.used, self.rows.at(name)].mean()) for name in self.targets}
+        moving = [
+            n for n in counts if counts[n] > MISSED and self.rows.fields[self.rows.at(n)].kind in ("plain", "angle")
+        ]
+        return sorted(moving, key=lambda name: -counts[name])[:1]
+
     def remember(self, name: str) -> bool:
         """Look for a hidden field that explains what is left of a field."""
         assert self.settled is not None
         self.progress(f"memory in {name}")
-        found = recall(self.rows, self.atoms, self.looks[name], name, self.used)
+        under = self.settled.motion if name not in self.open else None
+        found = recall(self.rows, self.atoms, self.looks[name], name, self.used, under)
         if found is None:
             return False
         memory, look = found
@@ -241,7 +291,7 @@ class _Search:
         looks = {**self.looks, name: look, **rates}
         settled = settle(self.rows, looks, self.used, schemes)
         self.looks = looks
-        if settled.left(self.rows, name, self.used) > 0.5 * kept[3].left(kept[0], name, kept[4]):
+        if settled.bits > (1 - SAVED) * kept[3].bits:
             self.rows, self.memories, self.looks, self.settled, self.used, self.rules = kept
             return False
         self.settled = settled
@@ -252,37 +302,26 @@ class _Search:
 def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float]) -> Law:
     search.first()
     search.centre()
-    assert search.settled is not None
     for _ in range(TURNS):
-        if not search.open or not search.propose(search.open):
+        wanted = search.wanted
+        if not wanted or not search.propose(wanted):
             break
-    if search.open and search.hide():
-        search.propose(search.open)
-    for name in search.open:
-        if name in search.open and search.remember(name):
-            search.propose(search.open)
+    if search.wanted and search.hide():
+        search.propose(search.wanted)
+    for name in search.wanted:
+        if name in search.wanted and search.remember(name):
+            search.propose(search.wanted)
     noise = _noise(search)
-    noisy = [search.rows.fields[search.rows.at(name)] for name in noise]
-    constants = dict(still) | {
-        f.columns[0]: float(np.mean(search.rows.before[:, search.rows.at(f.name)])) for f in noisy
-    }
-    search.rows = only(search.rows, [f.name for f in search.rows.fields if f.name not in noise])
-    search.targets = [name for name in search.targets if name not in noise]
-    motion = search.settled.motion
-    motion = replace(motion, rates={n: r for n, r in motion.rates.items() if n not in noise})
-    search.settled = refit(search.rows, motion, search.used)
-    solved = [name for name in search.targets if name not in search.open]
-    search.progress("rules")
-    motion = search.settled.motion
-    rules = find_rules(search.rows, motion, solved, search.used, search.rules)
-    off = unexplained(search.rows, solved, predicted(search.rows, motion, rules)[0], search.used).any(axis=1)
-    events = events_of(rules, search.rows)
-    settled = refit(search.rows, motion, ~off & search.used, events)
-    settled = pruned(search.rows, settled, ~off & search.used, events)
-    after, _ = predicted(search.rows, settled.motion, rules)
-    off = unexplained(search.rows, solved, after, search.used).any(axis=1)
-    fields, open_ = search.rows.fields, tuple(search.open)
-    return Law(fields, settled.motion, rules, derived, constants, open_, noise, int(off.sum()), search.rows)
+    constants = {**still, **search.left_out(noise)}
+    settled, rules, off = search.ruled()
+    # Rows that rules do not explain may follow from the past.
+    for name in search.missed(off):
+        if search.remember(name):
+            settled, rules, off = search.ruled()
+            break
+    missed = int(off.any(axis=1).sum())
+    open_ = tuple(search.open)
+    return Law(search.rows.fields, settled.motion, rules, derived, constants, open_, noise, missed, search.rows)
 
 
 def _factors(term: Expr) -> list[Expr]:
@@ -298,8 +337,9 @@ def _noise(search: _Search) -> tuple[str, ...]:
         k = search.rows.at(name)
         if len(search.rows.fields[k].columns) != 1:
             continue
-        left = np.median(np.abs(search.settled.residual[search.used, k])) / max(np.std(search.rows.before[:, k]), 1e-12)
+        now, then = search.rows.before[:, k], search.rows.after[:, k]
+        left = np.median(np.abs(search.settled.residual[search.used, k])) / max(np.std(now), 1e-12)
         needed = any(name in rate.variables for other, rate in rates.items() if other != name)
-        if left > UNPREDICTABLE and not needed:
+        if left > UNPREDICTABLE and not needed and abs(np.corrcoef(now, then)[0, 1]) < UNRELATED:
             found.append(name)
     return tuple(found)

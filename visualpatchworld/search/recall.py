@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.optimize import minimize_scalar
 from visualpatchworld.grammar.expr import Expr, call, number, product, var
 from visualpatchworld.search.library import Atoms
 from visualpatchworld.search.memory import Memory, lag, memories, switch, switches, timers
+from visualpatchworld.search.motion import Motion, Stages
 from visualpatchworld.search.propose import between, proposals
 from visualpatchworld.search.regress import score_tests
 from visualpatchworld.search.rows import Rows
@@ -25,24 +27,31 @@ MOST_BASE = 40
 LIKELY = 5  # delays and lags that are looked at in full
 
 
-def recall(rows: Rows, atoms: Atoms, look: Look, name: str, used: Bool[np.ndarray, " N"]) -> tuple[Memory, Look] | None:
-    """The hidden field that saves most bits of a field, and the look with it; None where none saves enough."""
-    base = _base(look, atoms)
+def recall(
+    rows: Rows, atoms: Atoms, look: Look, name: str, used: Bool[np.ndarray, " N"], motion: Motion | None = None
+) -> tuple[Memory, Look] | None:
+    """The hidden field that saves most bits of a field, and the look with it; None where none saves enough.
+
+    With a `motion` whose scheme is known, terms are taken where it takes them, and few rows can tell.
+    """
+    base = (
+        _base(look, atoms) if motion is None else list(dict.fromkeys((*motion.rates[name].terms, *_base(look, atoms))))
+    )
     # A look without the memory says little of where in a step its terms count.
     ends = tuple(dict.fromkeys((look.end, *ENDS)))
-    start = look_at(rows, base, name, used, ends=ends)
+    start = look_at(rows, base, name, used, ends=ends, under=_under(rows, motion, name))
     best: tuple[float, Memory, Look] | None = None
     likely = _likely(rows, base, list(memories(rows)), name, used, ends)
     for memory in (*likely, *_scored(rows, base, name, used, start.end)):
-        found = _with_memory(rows, base, memory, name, used, ends)
+        found = _with_memory(rows, base, memory, name, used, ends, motion)
         if found is not None and (best is None or found.bits + memory.bits < best[0]):
             best = found.bits + memory.bits, memory, found
-    if best is None or best[0] > BETTER * min(look.bits, start.bits):
+    if best is None or best[0] > BETTER * (start.bits if motion is not None else min(look.bits, start.bits)):
         return None
     _, memory, found = best
     if memory.name.endswith("lagged"):
         memory = _polished_lag(rows, memory, name, used, found)
-        found = _with_memory(rows, base, memory, name, used, ends) or found
+        found = _with_memory(rows, base, memory, name, used, ends, motion) or found
     return memory, found
 
 
@@ -75,8 +84,23 @@ def _base(look: Look, atoms: Atoms) -> list[Expr]:
     return list(dict.fromkeys((*plain, *terms)))[:MOST_BASE]
 
 
+def _under(rows: Rows, motion: Motion | None, name: str, memory: Memory | None = None) -> tuple[Stages, bool] | None:
+    """Where the scheme of a motion takes rates in rows that may have a memory."""
+    if motion is None:
+        return None
+    more = dict(memory.rates) if memory is not None else {}
+    _, stages = replace(motion, rates={**motion.rates, **more}).step(rows)
+    return stages, bool(motion.fast(rows.names)[rows.at(name)])
+
+
 def _with_memory(
-    rows: Rows, base: Sequence[Expr], memory: Memory, name: str, used: np.ndarray, ends: Sequence[float]
+    rows: Rows,
+    base: Sequence[Expr],
+    memory: Memory,
+    name: str,
+    used: np.ndarray,
+    ends: Sequence[float],
+    motion: Motion | None = None,
 ) -> Look | None:
     """The best short sums with what the memory shows beside, or in place of, what is done now."""
     if not memory.fields:
@@ -106,7 +130,7 @@ def _with_memory(
                 shown = tuple(call("where", call("lt", h, float(p)), 1.0, 0.0) for h in hidden for p in levels)
             gated = [product(term, h) for h in shown for term in (number(1.0), *base) if _short(term)]
             terms = list(dict.fromkeys((*base, *gated)))
-    return look_at(more, terms, name, used, ends=ends)
+    return look_at(more, terms, name, used, ends=ends, under=_under(more, motion, name, memory))
 
 
 def _short(term: Expr) -> bool:

@@ -105,10 +105,17 @@ def look_at(
     used: Bool[np.ndarray, " N"],
     both: tuple[np.ndarray, np.ndarray] | None = None,
     ends: Sequence[float] = ENDS,
+    under: tuple[Stages, bool] | None = None,
 ) -> Look:
-    """The best sums of these terms, inner numbers polished, at whichever point of a step suits best."""
+    """The best sums of these terms, inner numbers polished, at whichever point of a step suits best.
+
+    With `under`, terms are taken where a scheme takes them: its stages, and whether the field is a fast one.
+    """
     k = rows.at(name)
     y, floor, used = rows.change[:, k], floor_of(rows, k), free_rows(rows, k, used)
+    if under is not None:
+        means = averages(terms, rows, *under)
+        both, ends = (means, means), (0.5,)
     if both is None:
         both = columns(terms, rows.values(), len(rows)), columns(terms, rows.values(rows.after), len(rows))
     groups, costs = groups_of(terms), costs_of(terms)
@@ -128,7 +135,7 @@ def look_at(
         bits = found.bits
         if any(term.free_values for term in rate.terms):
             start = [v for term in rate.terms for v in term.free_values]
-            rate, bits = _polished(rows, rate, name, used, end)
+            rate, bits = _polished(rows, rate, name, used, under or (between_stages(rows, end), True))
             if _strayed(start, [v for term in rate.terms for v in term.free_values]):
                 continue
         scored.append((bits, rate))
@@ -144,15 +151,14 @@ def _strayed(start: Sequence[float], end: Sequence[float]) -> bool:
     return any(abs(b) > STRAYED * abs(a) + 1e-9 or a * b < 0 for a, b in zip(start, end, strict=True) if abs(a) > 1e-6)
 
 
-def _polished(rows: Rows, rate: Rate, name: str, used: np.ndarray, end: float) -> tuple[Rate, float]:
+def _polished(rows: Rows, rate: Rate, name: str, used: np.ndarray, under: tuple[Stages, bool]) -> tuple[Rate, float]:
     """The rate with inner numbers that fit best, and its bits."""
     k = rows.at(name)
     y, floor = rows.change[:, k], floor_of(rows, k)
-    stages = between_stages(rows, end)
     best: tuple[float, Rate] | None = None
     for _ in range(POLISH):
-        rate = fitted(rows, rate, stages, True, y, used, floor)
-        left = y - averages(rate.terms, rows, stages, True) @ np.array(rate.weights)
+        rate = fitted(rows, rate, *under, y, used, floor)
+        left = y - averages(rate.terms, rows, *under) @ np.array(rate.weights)
         bits = data_bits(left[used], floor) + float(costs_of(rate.terms).sum())
         if best is not None and bits > best[0] - 1.0:
             break
