@@ -1,5 +1,6 @@
 """What `import visualpatchworld as vpw` offers, on the toy domain, whose answer is known."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,27 @@ def traces(world: Domain) -> Traces:
 @pytest.fixture(scope="module")
 def found(world: Domain, traces: Traces) -> Induction:
     return vpw.induce(world, traces)
+
+
+def test_products_of_small_matrices_stay_on_one_core():
+    """NumPy reads the number of threads when it is first imported."""
+    code = """
+import os, sys
+
+class Watch:
+    def find_spec(self, name, *_):
+        if name == "numpy":
+            print(os.environ.get("OPENBLAS_NUM_THREADS"))
+
+sys.meta_path.insert(0, Watch())
+import visualpatchworld
+"""
+    asked = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    for given, wanted in ({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3"):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**asked, **given}
+        )
+        assert done.stdout.split()[0] == wanted
 
 
 def test_importing_loads_no_engine_and_no_jax():

@@ -2,8 +2,14 @@
 action, from experiments and traces, and planning with them.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+# The matrices of a search are small. OpenBLAS would split each product among all cores, which then wait for each other:
+# on a busy machine that takes ten times as long, and sums round differently on another number of cores. NumPy reads
+# this when it is first imported; a value that is set already stays.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from visualpatchworld.domain import register
 

@@ -181,7 +181,7 @@ def induce(
 ) -> Induction | Discovery:
     """A program of a world. Of anything that can be reset and stepped, or of a log, it is found by a search that is
     told nothing else: an environment, its id, a task of dm_control, a file, arrays; at most `steps` of the world are
-    taken, in about so many `seconds`. Where the names in a table leave open what is what, `columns` says it.
+    taken, in about so many `seconds` of CPU time. Where the names in a table leave open what is what, `columns` says it.
 
     Of a domain with its traces it is found on both levels: experiments choose the form, and all episodes but the last
     fifth fit its constants.

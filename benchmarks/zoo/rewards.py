@@ -41,17 +41,13 @@ def _worth(world: Blueprint, mover: Mover, gap: str, kind: str) -> str:
     if kind == "height":
         return f"({mover.height})"
     if kind == "progress":
-        name = mover.spot[0] if mover.spot and mover.spot[0] in world.fields else _main(mover)
+        name = mover.spot[0] if mover.spot and mover.spot[0] in world.fields else mover.main
         return f"{world.constant('worth', world.chance.log(1.0, 10.0) / mover.size)} * ({name} - state.{name})"
     if kind == "energy":
         return f"-abs({mover.energy} - {world.constant('wanted_energy', world.chance.log(0.2, 1.0) * world.pace**2)})"
     if kind == "place":
-        return f"{world.constant('worth', world.chance.log(0.3, 3.0) / mover.size)} * {_main(mover)}"
+        return f"{world.constant('worth', world.chance.log(0.3, 3.0) / mover.size)} * {mover.main}"
     return f"-({gap})"
-
-
-def _main(mover: Mover) -> str:
-    return mover.main if mover.main is not None else mover.spot[0]
 
 
 def _gap(world: Blueprint, mover: Mover) -> str:
@@ -60,7 +56,7 @@ def _gap(world: Blueprint, mover: Mover) -> str:
     if flat:
         goals = [_goal(world, f"goal_{name}", 0.6 * mover.size, 0.0) for name in ("x", "y")]
         return f"np.hypot({mover.spot[0]} - {goals[0]}, {mover.spot[1]} - {goals[1]})"
-    name = _main(mover)
+    name = mover.main
     span = world.fields[name]
     goal = _goal(world, "goal", 0.4 * (span.high - span.low), 0.5 * (span.low + span.high))
     if span.angle:
@@ -97,7 +93,7 @@ def ending(world: Blueprint, gap: str, kind: str) -> str | None:
         out = world.constant("out", world.chance.even(1.2, 1.8) * mover.size)
         return f"np.hypot({x}, {y}) > {out}"
     axis = mover.axes[0] if mover.axes else None
-    name = axis.place if axis else _main(mover)
+    name = axis.place if axis else mover.main
     span = world.fields[name]
     middle, half = 0.5 * (span.low + span.high), 0.5 * (span.high - span.low) + 1e-3
     edge = world.constant("edge", world.chance.even(1.2, 2.2) * half)

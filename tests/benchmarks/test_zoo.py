@@ -16,7 +16,7 @@ from zoo import score
 from zoo.blueprint import Blueprint
 from zoo.chains import chain
 from zoo.chance import Chance
-from zoo.compose import blueprint
+from zoo.compose import blueprint, compose
 from zoo.contacts import impact
 from zoo.drawing import draw as draw_uncached
 from zoo.env import start
@@ -187,6 +187,11 @@ def test_ids_keep_their_worlds() -> None:
     texts = {f"L{level}-{seed}": zoo.draw(seed, level=level).text for level, seed in SOME}
     kept = json.loads(Path(__file__).with_name("zoo_texts.json").read_text(encoding="utf-8"))
     assert {name: hashlib.sha256(text.encode()).hexdigest()[:12] for name, text in texts.items()} == kept
+
+
+def test_a_craft_that_nothing_slows_can_be_followed() -> None:
+    specs = [compose("test", 0, 3, attempt, ("differential",))[0] for attempt in range(5)]
+    assert all("coupling:chases" in spec.tags and "None" not in spec.text for spec in specs)
 
 
 FAR = {"25": {"worst": 1.0, "p90": 1.0}}

@@ -118,6 +118,7 @@ CALLS: dict[str, dict[str, list[str]]] = {
         "domain, sandbox": ["model.py", "--domain", "slider", "--traces", "toy.h5", "--horizon", "2", "--sandbox"],
         "log": ["model.py", "--traces", "log.csv"],
         "log, arrays": ["model.py", "--traces", "log.npz"],
+        "log, sandbox": ["model.py", "--traces", "log.csv", "--sandbox"],
     },
     "run": {
         "domain": ["slider", "--tasks", "2"],
@@ -432,7 +433,8 @@ class Trials:
         self.vpw, self.monkeypatch, self.folder, self.where = vpw, monkeypatch, folder, where
         self.recorder = Recorder(monkeypatch, episodes)
         self.count = 0
-        monkeypatch.setattr(cli, "build_app", app)
+        built = app()  # before it takes the place of what builds it
+        monkeypatch.setattr(cli, "build_app", lambda: built)
 
     def __call__(self, *arguments: str) -> Trial:
         self.count += 1

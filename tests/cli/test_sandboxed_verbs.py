@@ -24,7 +24,7 @@ REFUSED = {
     f"plan {CART_ID} --program {{evil}} --goal x=0 --sandbox": "read the program first",
     "plan slider --program {evil} --task reward --sandbox": "gives rewards",
     "plan slider --program {evil} --sandbox": "may not use 'open'",
-    "rollout {evil} --traces log.npz --sandbox": "read the program first",
+    "rollout {evil} --traces log.npz --sandbox": "may not use 'open'",
     f"live {{evil}} --world {CART_ID} --sandbox": "read it first",
     f"record {{evil}} --world {CART_ID} --film film.mp4 --sandbox": "read it first",
     "acquire slider --program {evil} --sketch push+drag --out new.py --sandbox": "read it first",
@@ -44,6 +44,18 @@ def test_an_edit_never_runs_a_strangers_program_unprotected(vpw: Vpw, evil: Path
     assert "GAIN = 3.0" in Path("new.py").read_text() and not (tmp_path / "trace.txt").exists()
     vpw("edit", evil, "GAIN=3.0", "--out", "new.py")
     assert (tmp_path / "trace.txt").exists()
+
+
+def test_a_log_is_replayed_and_nothing_runs_here(vpw: Vpw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(self: Program, *_: object) -> None:
+        raise AssertionError("the program ran in this process")
+
+    monkeypatch.setattr(Program, "_run", refuse)
+    (tmp_path / "cart.py").write_text(CART.text)
+    rng = np.random.default_rng(0)
+    np.savez("log.npz", observations=rng.normal(size=(2, 13, 2)), actions=rng.normal(size=(2, 12, 1)))
+    told = json.loads(vpw("rollout", "cart.py", "--traces", "log.npz", "--horizon", 5, "--sandbox", "--json"))
+    assert set(told["normalised_error"]) == {"1", "5"}
 
 
 def test_a_reward_is_planned_for_and_nothing_runs_here(vpw: Vpw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,5 +1,7 @@
 """When time is up there is still an answer, and an honest one."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,13 @@ def test_a_share_of_a_clock_runs_out_first():
     assert clock.part(0.5).until < clock.until
     assert not clock.over and Clock.of(-1).over
     assert NO_LIMIT.part(0.5) == NO_LIMIT and not NO_LIMIT.over
+
+
+def test_a_process_that_waits_spends_no_time():
+    """A busy machine makes a process wait: it has as long to compute as on an idle one."""
+    clock = Clock.of(0.2)
+    time.sleep(0.3)
+    assert not clock.over
 
 
 @pytest.mark.parametrize("links", [2, 12])

@@ -11,6 +11,7 @@ from toy_program import RIGHT
 
 import visualpatchworld as vpw_library
 from visualpatchworld.errors import VpwError
+from visualpatchworld.induction.windows import replay_errors
 from visualpatchworld.plan.return_search import ReturnPlanner
 from visualpatchworld.plan.reward import CannotPlan
 from visualpatchworld.program import sandbox
@@ -19,6 +20,7 @@ from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.program.sandbox import SandboxedWorld
 from visualpatchworld.program.sandbox_process import Nonsense, width_in, world_in
 from visualpatchworld.program.source import edit
+from visualpatchworld.world.trajectory import Trajectory
 
 START = np.array([[np.sin(0.7), np.cos(0.7)]])
 
@@ -63,6 +65,39 @@ def test_hidden_fields_are_followed_as_they_are_here():
                 track.next(at, action, truth.observe(state)) for track, at in ((here, ours), (locked, theirs))
             )
             assert np.allclose(ours, theirs, atol=1e-3) and np.allclose(theirs, state, atol=1e-3)
+
+
+BARE = Program("""from typing import NamedTuple
+
+
+class State(NamedTuple):
+    x: float
+    v: float
+
+
+def step(state, action):
+    v = 0.8 * state.v + 0.1 * action[0]
+    return State(x=state.x + v, v=v)
+""")
+
+
+@pytest.mark.parametrize("program", [CART, BARE], ids=["with a hidden field", "without read and observe"])
+def test_a_log_is_replayed_in_the_sandbox(program: Program, nothing_runs_here: None, monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(2)
+    acted = rng.uniform(-1, 1, (4, 30, 1))
+    with SandboxedWorld(program, 1) as world:
+        starts = rng.normal(0, 0.3, (4, 2))
+        lived = np.concatenate([starts[None], world.live(starts, acted.swapaxes(0, 1)).states])
+        seen = world.observe(lived.reshape(-1, 2)).reshape(31, 4, -1) + rng.normal(0, 1e-3, (31, 4, 2))
+    log = [Trajectory(seen[:, k], acted[k]) for k in range(4)]
+    there = replay_errors(program, log, 10, sandbox=True)
+    monkeypatch.undo()
+    here = replay_errors(program, log, 10)
+    assert 1e-4 < here[0]["10"]["median"] < 0.1
+    for ours, theirs in zip(here, there, strict=True):
+        assert ours.keys() == theirs.keys()
+        for steps, row in ours.items():
+            assert theirs[steps] == pytest.approx(row, rel=1e-3)
 
 
 def test_a_reward_is_planned_for_in_the_sandbox(nothing_runs_here: None, monkeypatch: pytest.MonkeyPatch):

@@ -167,7 +167,17 @@ def found_parts(result: Mapping[str, Any]) -> list[Any]:
     return [fields_table(result["world"], result["fields"]), constants, "\n".join(line for line in lines if line)]
 
 
-def rollout(program: Path, world: World, horizon: int, last: int | None, seed: int, as_json: bool) -> None:
+def rollout(
+    program: Path,
+    world: World,
+    horizon: int,
+    last: int | None,
+    seed: int,
+    as_json: bool,
+    *,
+    sandbox: bool = False,
+    unfiltered: bool = False,
+) -> None:
     """Roll a program out along a log, and measure its error by horizon in units of each field's spread of change."""
     import numpy as np
 
@@ -182,7 +192,7 @@ def rollout(program: Path, world: World, horizon: int, last: int | None, seed: i
     with working("rolling out") as progress:
         progress("collecting")
         seen = collect(world, 1000, np.random.default_rng(seed))[-last if last else None :]
-        errors, by_field = replay_errors(model, seen, horizon)
+        errors, by_field = replay_errors(model, seen, horizon, sandbox=sandbox, unfiltered=unfiltered)
     result = {
         "world": world.name,
         "program": str(program),

@@ -79,7 +79,10 @@ class Search(NamedTuple):
     seconds: Annotated[
         float,
         typer.Option(
-            min=1, max=3600, callback=finite, help="Of an environment or a log: about how long the search may take."
+            min=1,
+            max=3600,
+            callback=finite,
+            help="Of an environment or a log: about how many seconds of CPU time the search may take.",
         ),
         Needs("environment", "log", instead="all forms of a domain are tried, however long that takes"),
     ] = 60.0

@@ -44,10 +44,7 @@ def rollout(
     ] = None,
     horizon: Annotated[int, typer.Option(min=1, help="Longest rollout, in steps.")] = 25,
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Use only the last N episodes.")] = None,
-    sandbox: Annotated[
-        InSandbox,
-        Needs("domain", instead="--domain DOMAIN says what the program's state is; elsewhere read the program first"),
-    ] = False,
+    sandbox: InSandbox = False,
     unfiltered: Unfiltered = False,
     log: LogColumns = LogColumns(),
     seed: Seed = 0,
@@ -72,7 +69,7 @@ def rollout(
 
     if domain is None:
         opened = _any_world.opened(str(traces), log)
-        return _any_world.rollout(program, opened, horizon, last, seed, as_json)
+        return _any_world.rollout(program, opened, horizon, last, seed, as_json, sandbox=sandbox, unfiltered=unfiltered)
     world = load_domain(domain)
     seen = read_traces(traces, world)
     world = world.of(seen.constants)

@@ -118,7 +118,7 @@ def discover(
     progress: Progress = lambda _: None,
 ) -> Discovery:
     """A program of the world from at most `budget` of its steps, or
-    from its log (its first `episodes`), in about so many seconds.
+    from its log (its first `episodes`), in about so many seconds of CPU time.
 
     Of a log it is asked whether inputs are held between its rows or on their way to the next one, unless they are given
     as held.

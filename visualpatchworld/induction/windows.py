@@ -16,9 +16,10 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
-from visualpatchworld.program.env import followed, imagine, shown
+from visualpatchworld.program.env import followed, imagine, locked_followed, locked_shown, shown
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import rollout
+from visualpatchworld.program.sandbox import SandboxedWorld
 from visualpatchworld.scene.extractor import ToolExtractor
 from visualpatchworld.trace.episode import Episode
 from visualpatchworld.world.trajectory import Trajectory
@@ -28,6 +29,7 @@ MOST_LEAD = 12  # rows before a window that hidden fields are followed through
 STILL = 1e-12
 
 Errors = dict[str, dict[str, float]]
+LastObservations = Callable[..., Float[np.ndarray, "N O"]]  # of starts, actions and what came before
 
 
 def trajectories_of(episodes: Iterable[Episode]) -> list[Trajectory]:
@@ -183,33 +185,53 @@ def _percentile_90(errors: np.ndarray) -> float:
     return np.inf if np.isnan(found) else found  # between two infinite errors lies no number
 
 
-def replay_errors(program: Program, trajectories: Sequence[Trajectory], horizon: int) -> tuple[Errors, Errors]:
+def replay_errors(
+    program: Program,
+    trajectories: Sequence[Trajectory],
+    horizon: int,
+    *,
+    sandbox: bool = False,
+    unfiltered: bool = False,
+) -> tuple[Errors, Errors]:
     """Normalised errors by horizon, of all fields and of each: error
     over the standard deviation of that field's change in as many steps.
 
     A program that has `read` and `observe` is compared by its observations; any other by its state, which must be what
     was observed. Fields that no observation shows are followed through a few rows before a window begins.
+
+    The program runs in this process, or with `sandbox` in a locked process and nowhere else.
     """
+    first = trajectories[0].observations[:1]
+    if not sandbox:
+        return _replayed(partial(last_observations, program), _hidden(program, first[0]), trajectories, horizon)
+    with SandboxedWorld(program, trajectories[0].actions.shape[1], unfiltered=unfiltered) as world:
+        hidden = int((~locked_shown(world, first)).sum())
+        return _replayed(partial(_locked_last_observations, world), hidden, trajectories, horizon)
+
+
+def _replayed(
+    last: LastObservations, hidden: int, trajectories: Sequence[Trajectory], horizon: int
+) -> tuple[Errors, Errors]:
+    """Normalised errors of what `last` predicts, of a program with so many fields that no observation shows."""
     total, by_field = {}, {}
-    lead = _lead(program, trajectories[0].observations[0])
+    lead = min(hidden + 1, MOST_LEAD) if hidden else 0  # rows that are looked at before a window begins
     for steps in sorted({1, *(h for h in (5, 25, 50, 100) if h < horizon), horizon}):
         windows = windows_of(trajectories, steps, lead)
         if windows is None:
             continue
         total[str(steps)], by_field[str(steps)] = window_errors(
-            last_observations(program, windows.starts, windows.actions, windows.before), windows
+            last(windows.starts, windows.actions, windows.before), windows
         )
     if not total:
         raise BadTrace(f"No trajectory has the {1 + lead} steps that a comparison takes.")
     return total, by_field
 
 
-def _lead(program: Program, observation: Float[np.ndarray, " O"]) -> int:
-    """How many rows are looked at before a window begins: none where one observation shows the whole state."""
+def _hidden(program: Program, observation: Float[np.ndarray, " O"]) -> int:
+    """How many fields of the state no observation shows."""
     with jax.enable_x64(True):
         world = imagine(program, dtype=np.float64)
-        hidden = int((~np.asarray(shown(world, jnp.asarray(observation)))).sum())
-    return min(hidden + 1, MOST_LEAD) if hidden else 0
+        return int((~np.asarray(shown(world, jnp.asarray(observation)))).sum())
 
 
 class LogWindows(NamedTuple):
@@ -273,6 +295,21 @@ def last_observations(
         nothing = np.zeros((len(starts), 0, starts.shape[1])), np.zeros((len(starts), 0, actions.shape[2]))
         parts = (jnp.asarray(part) for part in (starts, actions, *(before or nothing)))
         return np.asarray(jax.jit(jax.vmap(last))(*parts))
+
+
+def _locked_last_observations(
+    world: SandboxedWorld,
+    starts: Float[np.ndarray, "N O"],
+    actions: Float[np.ndarray, "N H A"],
+    before: tuple[Float[np.ndarray, "N L O"], Float[np.ndarray, "N L A"]] | None = None,
+) -> Float[np.ndarray, "N O"]:
+    """As `last_observations`, of a program in the sandbox."""
+    seen, done = before or (starts[:, None][:, :0], actions[:, :0])
+    rows = np.concatenate([seen, starts[:, None]], axis=1)
+    states = world.read(rows[:, 0])
+    for k in range(done.shape[1]):
+        states = locked_followed(world, states, done[:, k], rows[:, k + 1])
+    return world.observe(world.live(states, actions.swapaxes(0, 1)).states[-1])
 
 
 def _spread(values: np.ndarray) -> dict[str, float]:

@@ -380,32 +380,50 @@ def tracker(world: Imagined) -> Tracker:
 NUDGE = 1e-5  # of a value, or of one: what slopes are taken over where nothing can be traced
 
 
+def _nudged(rows: Float[np.ndarray, "N M"]) -> tuple[Float[np.ndarray, "N M M"], Float[np.ndarray, "N M"]]:
+    """Every row once for each of its values, which is a little larger there, and by how much."""
+    sizes = NUDGE * np.maximum(np.abs(rows), 1.0)
+    return rows[:, None] + sizes[:, None] * np.eye(rows.shape[1]), sizes
+
+
+def locked_shown(world: SandboxedWorld, observations: Float[np.ndarray, "N O"]) -> Bool[np.ndarray, "N S"]:
+    """As `shown`, of a program in the sandbox, with slopes from small differences."""
+    seen, near = world.read(observations), _nudged(observations)[0]
+    return (world.read(near.reshape(-1, near.shape[2])).reshape(*near.shape[:2], -1) != seen[:, None]).any(axis=1)
+
+
+def locked_followed(
+    world: SandboxedWorld,
+    states: Float[np.ndarray, "N S"],
+    actions: Float[np.ndarray, "N A"],
+    observations: Float[np.ndarray, "N O"],
+) -> Float[np.ndarray, "N S"]:
+    """As `followed`, of a program in the sandbox, for N states at once: each request goes to another process."""
+
+    def predicted(starts: Float[np.ndarray, "M S"], acted: Float[np.ndarray, "M A"]) -> Float[np.ndarray, "M O"]:
+        return world.observe(world.live(starts, acted[None]).states[0])
+
+    seen, visible = world.read(observations), locked_shown(world, observations)
+    if visible.all():
+        return seen
+    (starts, sizes), fields = _nudged(states), states.shape[1]
+    here = predicted(states, actions)
+    there = predicted(starts.reshape(-1, fields), np.repeat(actions, fields, axis=0)).reshape(*starts.shape[:2], -1)
+    slope = ((there - here[:, None]) / sizes[..., None]).swapaxes(1, 2)
+    heard = np.isfinite(slope) & (np.abs(slope) > LEAST_INFLUENCE) & ~visible[:, None]
+    missing = np.where(np.isfinite(here), observations - here, 0.0)
+    moves = (np.linalg.pinv(np.where(heard, slope, 0.0), rcond=1e-3) @ missing[..., None])[..., 0]
+    after = world.live(states + np.where(visible, 0.0, moves), actions[None]).states[0]
+    return np.where(visible, seen, np.where(np.isfinite(after), after, states))
+
+
 def locked_tracker(world: SandboxedWorld) -> Tracker:
-    """A tracker of the states of a program in the sandbox: as `followed`, with slopes from small differences."""
+    """A tracker of the states of a program in the sandbox."""
 
-    def nudged(row: Float[np.ndarray, " M"]) -> tuple[Float[np.ndarray, "M M"], Float[np.ndarray, " M"]]:
-        sizes = NUDGE * np.maximum(np.abs(row), 1.0)
-        return row + np.diag(sizes), sizes
-
-    def first(observation: Any) -> Float[np.ndarray, " S"]:
-        return world.read(np.asarray(observation, float)[None])[0]
-
-    def predicted(starts: Float[np.ndarray, "N S"], action: Float[np.ndarray, " A"]) -> Float[np.ndarray, "N O"]:
-        return world.observe(world.live(starts, np.repeat(action[None, None], len(starts), axis=1)).states[0])
+    def row(values: Any) -> Float[np.ndarray, "1 M"]:
+        return np.asarray(values, float)[None]
 
     def following(state: Any, action: Any, observation: Any) -> Float[np.ndarray, " S"]:
-        state, action, observation = (np.asarray(part, float) for part in (state, action, observation))
-        seen = first(observation)
-        visible = (world.read(nudged(observation)[0]) != seen).any(axis=0)
-        if visible.all():
-            return seen
-        starts, sizes = nudged(state)
-        here = predicted(state[None], action)[0]
-        slope = np.where(visible, 0.0, ((predicted(starts, action) - here) / sizes[:, None]).T)
-        slope = np.where(np.isfinite(slope) & (np.abs(slope) > LEAST_INFLUENCE), slope, 0.0)
-        missing = np.where(np.isfinite(here), observation - here, 0.0)
-        moved = state + np.where(visible, 0.0, np.linalg.pinv(slope, rcond=1e-3) @ missing)
-        after = world.live(moved[None], action[None, None]).states[0, 0]
-        return np.where(visible, seen, np.where(np.isfinite(after), after, state))
+        return locked_followed(world, row(state), row(action), row(observation))[0]
 
-    return Tracker(first, following)
+    return Tracker(lambda observation: world.read(row(observation))[0], following)
