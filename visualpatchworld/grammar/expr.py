@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,13 @@ class Expr:
     value: float = 0.0
     free: bool = False
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.op, self.args, self.name, self.value, self.free))
+
+    def __hash__(self) -> int:
+        return self._hash  # kept: expressions are keys wherever common parts are computed once
+
     def __add__(self, other: Expr | float) -> Expr:
         return Expr("add", (self, as_expr(other)))
 
@@ -115,11 +123,11 @@ class Expr:
         for arg in self.args:
             yield from arg.nodes()
 
-    @property
+    @cached_property
     def variables(self) -> frozenset[str]:
         return frozenset(node.name for node in self.nodes() if node.op == "var")
 
-    @property
+    @cached_property
     def free_values(self) -> tuple[float, ...]:
         """The numbers that a fit may move, from left to right."""
         return tuple(node.value for node in self.nodes() if node.op == "number" and node.free)
@@ -141,7 +149,7 @@ class Expr:
             return replacements[self]
         return replace(self, args=tuple(arg.substituted(replacements) for arg in self.args)) if self.args else self
 
-    @property
+    @cached_property
     def bits(self) -> float:
         """How long it takes to say: a prior that prefers what is short."""
         total = 0.0

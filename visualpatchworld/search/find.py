@@ -9,6 +9,7 @@ import numpy as np
 
 from visualpatchworld.grammar.expr import Expr
 from visualpatchworld.search.derived import find_derived
+from visualpatchworld.search.gates import gated
 from visualpatchworld.search.library import atoms_of, terms_of
 from visualpatchworld.search.memory import Memory
 from visualpatchworld.search.motion import Motion
@@ -129,7 +130,8 @@ class _Search:
         """Take these looks if they save bits."""
         assert self.settled is not None
         schemes = self.settled.schemes if len(self.open) < len(self.targets) else None
-        settled = pruned(self.rows, settle(self.rows, {**self.looks, **looks}, self.used, schemes), self.used)
+        tried = {**self.short_looks(), **looks}
+        settled = pruned(self.rows, settle(self.rows, tried, self.used, schemes), self.used)
         if settled.bits > (1 - SAVED) * self.settled.bits:
             return False
         self.looks, self.settled = {**self.looks, **looks}, settled
@@ -139,14 +141,18 @@ class _Search:
     def compare_schemes(self) -> None:
         """With better rates another integrator may be the exact one."""
         assert self.settled is not None
-        rates = self.settled.motion.rates
-        short = {
-            name: replace(self.looks[name], supports=(rate.terms,), weights=rate.weights)
-            for name, rate in rates.items()
-        }
-        again = settle(self.rows, short, self.used)
+        again = settle(self.rows, self.short_looks(every=True), self.used)
         if again.bits < self.settled.bits:
             self.settled = again
+
+    def short_looks(self, every: bool = False) -> dict[str, Look]:
+        """The looks; of fields whose rate is exact, or of every field, with the support of their rate alone."""
+        assert self.settled is not None
+        rates, wide = self.settled.motion.rates, () if every else self.open
+        return {
+            name: look if name in wide else replace(look, supports=(rates[name].terms,), weights=rates[name].weights)
+            for name, look in self.looks.items()
+        }
 
     def propose(self, names: Sequence[str]) -> bool:
         """Look for shapes in what is left of these fields, all at once: one that is off may spoil others."""
@@ -171,14 +177,14 @@ class _Search:
             return False
         memory, look = found
         kept = self.rows, self.memories, self.looks, self.settled, self.used, self.rules
+        short = self.short_looks()
         self.rows = memory.added(self.rows)
         self.memories = (*self.memories, memory)
         self.rules = (*self.rules, *memory.rules)
         rates = {key: Look((rate.terms,), rate.weights, 0.5, 0.0) for key, rate in memory.rates}
-        schemes = None
-        looks = {**self.looks, name: look, **rates}
-        settled = settle(self.rows, looks, self.used, schemes)
-        self.looks = looks
+        looks = {**short, name: look, **rates}
+        settled = settle(self.rows, looks, self.used)
+        self.looks = {**self.looks, **looks}
         if settled.left(self.rows, name, self.used) > 0.5 * kept[3].left(kept[0], name, kept[4]):
             self.rows, self.memories, self.looks, self.settled, self.used, self.rules = kept
             return False
@@ -208,12 +214,13 @@ def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float
     search.settled = refit(search.rows, motion, search.used)
     solved = [name for name in search.targets if name not in search.open]
     search.progress("rules")
-    motion = search.settled.motion
+    motion = gated(search.rows, search.settled.motion, solved, search.used, search.rules)
     rules = find_rules(search.rows, motion, solved, search.used, search.rules)
-    off = unexplained(search.rows, solved, predicted(search.rows, motion, rules)[0], search.used).any(axis=1)
+    after, ruled = predicted(search.rows, motion, rules)
+    met = ~unexplained(search.rows, solved, after, search.used).any(axis=1) & (search.used | ~ruled)
     events = events_of(rules, search.rows)
-    settled = refit(search.rows, motion, ~off & search.used, events)
-    settled = pruned(search.rows, settled, ~off & search.used, events)
+    settled = refit(search.rows, motion, met, events)
+    settled = pruned(search.rows, settled, met, events)
     after, _ = predicted(search.rows, settled.motion, rules)
     off = unexplained(search.rows, solved, after, search.used).any(axis=1)
     fields, open_ = search.rows.fields, tuple(search.open)

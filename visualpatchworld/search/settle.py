@@ -22,6 +22,9 @@ WEIGHT_BITS = 14.0  # of a term's own weight: the digits that data can tell
 SCHEME_BITS = 1.0  # more for every scheme further down the list
 BEST_SCHEMES = 5
 ROUNDS = 12  # of rates from stages and stages from rates; a long step needs many, and then a wrong scheme would win
+FIRST_ROUNDS = 4  # of every scheme; only the best go on
+WORTH_MORE = 8  # schemes that get all rounds
+WORTH_A_TURN = (8, 4)  # supports of a field that go on to the next turn under a scheme
 STRAYED = 4.0  # times its first value: how far an inner number may go while it is polished
 POLISH = 6  # Gauss-Newton steps of inner numbers in a first look
 SUPPORTS = 16  # that a first look hands on, beside the best of each size
@@ -224,12 +227,15 @@ def settle(
     few = rows.taken(_thinned(used, ROWS_TO_CHOOSE))
     rates = {name: look.rate for name, look in looks.items()}
     supports = {name: look.supports for name, look in looks.items()}
-    ranked = []
-    for place, scheme in enumerate(schemes or schemes_for(rates)):
-        motion, bits = _under(few, supports, Motion(rates, scheme), events)
-        ranked.append((bits + SCHEME_BITS * place, motion))
-    ranked.sort(key=lambda item: item[0])
-    return replace(refit(rows, ranked[0][1], used, events), schemes=tuple(m.scheme for _, m in ranked[:BEST_SCHEMES]))
+    ranked = [(0.0, place, Motion(rates, scheme)) for place, scheme in enumerate(schemes or schemes_for(rates))]
+    for count, rounds in ((len(ranked), FIRST_ROUNDS), (WORTH_MORE, ROUNDS)):
+        tried = []
+        for _, place, motion in ranked[:count]:
+            motion, bits = _under(few, supports, motion, events, rounds)
+            tried.append((bits + SCHEME_BITS * place, place, motion))
+        ranked = sorted(tried, key=lambda item: item[:2])
+    motions = [motion for _, _, motion in ranked]
+    return replace(refit(rows, motions[0], used, events), schemes=tuple(m.scheme for m in motions[:BEST_SCHEMES]))
 
 
 def _thinned(used: Bool[np.ndarray, " N"], most: int) -> np.ndarray:
@@ -238,15 +244,15 @@ def _thinned(used: Bool[np.ndarray, " N"], most: int) -> np.ndarray:
 
 
 def _under(
-    rows: Rows, supports: Mapping[str, Sequence[Support]], motion: Motion, events: Both | None
+    rows: Rows, supports: Mapping[str, Sequence[Support]], motion: Motion, events: Both | None, rounds: int
 ) -> tuple[Motion, float]:
     """The best supports under one scheme, by turns of stages from rates and rates from stages."""
     fast = motion.fast(rows.names)
     everything = np.ones(len(rows), bool)
     bits = np.inf
-    for turn in range(ROUNDS):
+    for turn in range(rounds):
         _, stages = motion.step(rows, events)
-        chosen, bits, last = {}, 0.0, bits
+        chosen, kept, bits, last = {}, {}, 0.0, bits
         for name, options in supports.items():
             k = rows.at(name)
             terms = list(dict.fromkeys(term for support in options for term in support))
@@ -254,24 +260,25 @@ def _under(
             place = {term: p for p, term in enumerate(terms)}
             y, floor = rows.change[:, k], floor_of(rows, k)
             free = free_rows(rows, k, everything)
-            best: tuple[float, Rate] | None = None
+            scored: list[tuple[float, int, Rate]] = []
             for support in options:
                 part = means[:, [place[term] for term in support]]
                 if not np.isfinite(part).all():
                     continue
                 weights, _ = steady_weights(part, y, free, floor, 1)
                 left = data_bits((y - part @ weights)[free], floor) + float(costs_of(support).sum())
-                if best is None or left < best[0]:
-                    best = left, Rate(support, tuple(weights))
-            if best is None:
+                scored.append((left, len(scored), Rate(support, tuple(weights))))
+            if not scored:
                 return motion, np.inf
-            bits += best[0]
-            rate = best[1]
-            if turn < ROUNDS - 1 and any(term.free_values for term in rate.terms):
+            scored.sort(key=lambda item: item[:2])
+            kept[name] = [rate.terms for _, _, rate in scored[: WORTH_A_TURN[min(turn, len(WORTH_A_TURN) - 1)]]]
+            bits += scored[0][0]
+            rate = scored[0][2]
+            if turn < rounds - 1 and any(term.free_values for term in rate.terms):
                 rate = fitted(rows, rate, stages, bool(fast[k]), y, everything, floor)
             chosen[name] = rate
         # Inner numbers that were moved go on in the supports that have them.
-        supports = {name: tuple(dict.fromkeys((chosen[name].terms, *options))) for name, options in supports.items()}
+        supports = {name: tuple(dict.fromkeys((chosen[name].terms, *options))) for name, options in kept.items()}
         if chosen == motion.rates:
             break
         motion = replace(motion, rates=chosen)
