@@ -9,21 +9,21 @@ import numpy as np
 
 from visualpatchworld.grammar.expr import Expr
 from visualpatchworld.search.derived import find_derived
-from visualpatchworld.search.gates import gated
+from visualpatchworld.search.gates import find_events
 from visualpatchworld.search.library import atoms_of, terms_of
 from visualpatchworld.search.memory import Memory
 from visualpatchworld.search.motion import Motion
 from visualpatchworld.search.propose import proposals
 from visualpatchworld.search.recall import recall
 from visualpatchworld.search.rows import Field, Rows, find_fields, rows_of, usual
-from visualpatchworld.search.rules import Rule, events_of, find_rules, predicted, unexplained
+from visualpatchworld.search.rules import Rule, events_of, predicted, unexplained
 from visualpatchworld.search.settle import (
     EXACT,
     SURE,
     Look,
     Settled,
     first_looks,
-    look_at,
+    library_of,
     pruned,
     refit,
     settle,
@@ -110,7 +110,8 @@ class _Search:
 
     def first(self) -> None:
         self.progress(f"{len(self.rows)} rows, {len(self.targets)} fields that change")
-        self.looks = first_looks(self.rows, terms_of(self.atoms), self.targets, self.used)
+        self.library = library_of(self.rows, terms_of(self.atoms), self.used)
+        self.looks = first_looks(self.rows, self.library, self.targets, self.used)
         self.settled = pruned(self.rows, settle(self.rows, self.looks, self.used), self.used)
 
     @property
@@ -154,6 +155,12 @@ class _Search:
             for name, look in self.looks.items()
         }
 
+    def propose_shapes(self) -> None:
+        """Look for shapes in the fields that are open, as long as that saves bits."""
+        for _ in range(TURNS):
+            if not self.open or not self.propose(self.open):
+                break
+
     def propose(self, names: Sequence[str]) -> bool:
         """Look for shapes in what is left of these fields, all at once: one that is off may spoil others."""
         assert self.settled is not None
@@ -164,7 +171,9 @@ class _Search:
             now = self.settled.motion.rates[name].terms
             path = {len(support): support for support in reversed(look.supports) if 0 < len(support) <= SMALL}
             more = proposals(self.rows, self.atoms, [*path.values(), now], name, self.used, look.end)
-            found = look_at(self.rows, list(dict.fromkeys((*now, *more, *look.terms()))), name, self.used)
+            # The whole library is asked again: what imitated a shape gives way to the terms that it hid.
+            library = self.library.with_terms(self.rows, [*now, *more, *look.terms()])
+            found = first_looks(self.rows, library, [name], self.used, (look.end,))[name]
             looks[name] = replace(found, supports=tuple(dict.fromkeys((*found.supports, *look.supports[:KEPT]))))
         return self.settle_again(looks)
 
@@ -190,18 +199,17 @@ class _Search:
             return False
         self.settled = settled
         self.atoms = atoms_of(self.rows)
+        self.library = library_of(self.rows, terms_of(self.atoms), self.used)
         return True
 
 
 def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float]) -> Law:
     search.first()
     assert search.settled is not None
-    for _ in range(TURNS):
-        if not search.open or not search.propose(search.open):
-            break
-    for name in search.open:
+    search.propose_shapes()
+    for name in sorted(search.open, key=lambda name: -search.looks[name].bits):
         if name in search.open and search.remember(name):
-            search.propose(search.open)
+            search.propose_shapes()
     noise = _noise(search)
     noisy = [search.rows.fields[search.rows.at(name)] for name in noise]
     constants = dict(still) | {
@@ -214,8 +222,7 @@ def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float
     search.settled = refit(search.rows, motion, search.used)
     solved = [name for name in search.targets if name not in search.open]
     search.progress("rules")
-    motion = gated(search.rows, search.settled.motion, solved, search.used, search.rules)
-    rules = find_rules(search.rows, motion, solved, search.used, search.rules)
+    motion, rules = find_events(search.rows, search.settled.motion, solved, search.used, search.rules)
     after, ruled = predicted(search.rows, motion, rules)
     met = ~unexplained(search.rows, solved, after, search.used).any(axis=1) & (search.used | ~ruled)
     events = events_of(rules, search.rows)

@@ -19,7 +19,7 @@ from visualpatchworld.search.library import atoms_of
 from visualpatchworld.search.motion import Motion, Rate, averages
 from visualpatchworld.search.regress import best_sums, data_bits
 from visualpatchworld.search.rows import ATOM, Rows
-from visualpatchworld.search.rules import Rule, predicted, residual_bits, unexplained
+from visualpatchworld.search.rules import Rule, find_rules, predicted, residual_bits, unexplained
 from visualpatchworld.search.settle import costs_of, floor_of
 
 MOST_GATES = 3
@@ -27,6 +27,30 @@ MET = 0.9  # of the rows inside that a gate is to explain
 SHARE = 0.25  # of the rows inside in which a field is off, for a gate to change its rate
 LEAST_FOR_SUM = 8  # rows inside that a new sum is fitted to
 MOST_SUM = 3  # terms that act inside alone
+
+
+def find_events(
+    rows: Rows, motion: Motion, targets: Sequence[str], used: Bool[np.ndarray, " N"], known: Sequence[Rule] = ()
+) -> tuple[Motion, tuple[Rule, ...]]:
+    """Rules for the rows that motion misses; and where rules alone do not do, terms that are switched as well.
+
+    What is held at a value looks like a rate that is switched off, so that both ways are taken and compared in bits.
+    """
+
+    def bits(motion: Motion, rules: Sequence[Rule]) -> float:
+        rates = sum(float(costs_of(rate.terms).sum()) for rate in motion.rates.values())
+        left = residual_bits(rows, targets, predicted(rows, motion, rules)[0])
+        return left + rates + sum(rule.bits for rule in rules)
+
+    rules = find_rules(rows, motion, targets, used, known)
+    off = unexplained(rows, targets, predicted(rows, motion, rules)[0], used).any(axis=1)
+    if off.sum() >= LEAST:
+        switched = gated(rows, motion, targets, used, known)
+        if switched is not motion:
+            other = find_rules(rows, switched, targets, used, known)
+            if bits(switched, other) < bits(motion, rules):
+                return switched, other
+    return motion, rules
 
 
 def gated(
@@ -58,6 +82,7 @@ def _versions(
     pool = [(e, value) for e, value in pool_of(rows, targets, rows.before) if not any("@" in n for n in e.variables)]
     _, stages = motion.step(rows)
     tried = set()
+    targets = [name for name in targets if rows.fields[rows.at(name)].kind != "whole"]
     for name in targets:
         bad = off[:, rows.at(name)]
         if bad.sum() < LEAST:

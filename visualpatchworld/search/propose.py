@@ -19,7 +19,13 @@ POINTS = 9
 
 
 def proposals(
-    rows: Rows, atoms: Atoms, supports: Sequence[Sequence[Expr]], name: str, used: Bool[np.ndarray, " N"], end: float
+    rows: Rows,
+    atoms: Atoms,
+    supports: Sequence[Sequence[Expr]],
+    name: str,
+    used: Bool[np.ndarray, " N"],
+    end: float,
+    most: int = BEST,
 ) -> list[Expr]:
     """Shaped terms, each with its inner number polished, that take most of what some supports leave of a field.
 
@@ -45,7 +51,7 @@ def proposals(
         best: list[tuple[float, Expr]] = []
         for place, factor in enumerate(factors):
             gains = score_tests(plain[:, [place]] * bent, residual, basis)
-            best += [(float(gains[j]), product(factor, shapes[j])) for j in np.argsort(-gains)[:BEST]]
+            best += [(float(gains[j]), product(factor, shapes[j])) for j in np.argsort(-gains)[:most]]
         best.sort(key=lambda item: -item[0])
         new = 0
         for _, term in best:
@@ -53,7 +59,7 @@ def proposals(
             if kind not in found:
                 found[kind] = polished(term, rows, residual, basis, end)
                 new += 1
-            if new >= BEST:
+            if new >= most:
                 break
     return list(found.values())
 

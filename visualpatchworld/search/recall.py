@@ -19,7 +19,8 @@ from visualpatchworld.search.settle import Look, look_at
 
 ENDS = (0.0, 0.5)  # of a step, beside that of the look before
 LAG_REACH = 0.07  # around the grid's best share: a bit more than the grid's own steps
-BETTER = 0.85  # of the bits: less is not worth a hidden field
+BETTER = 0.95  # of the bits: less is not worth a hidden field
+WAVES = 10  # shapes of a clock that are tried: several look alike in a short episode
 SMALL = 6  # terms of the supports that memory is tried with
 MOST_BASE = 40
 
@@ -73,7 +74,7 @@ def _with_memory(
         hidden = tuple(var(f.name) for f in memory.fields)
         if memory.fields[0].name == "clock":
             only = Atoms(hidden, (), (), (), ())
-            waves = proposals(more, only, [(), tuple(base[:SMALL])], name, used, ends[0])
+            waves = proposals(more, only, [(), tuple(base[:SMALL])], name, used, ends[0], WAVES)
             terms = list(dict.fromkeys((*base, *waves)))
         else:
             shown = hidden

@@ -60,19 +60,71 @@ def floor_of(rows: Rows, k: int) -> float:
     return 4.0 * float(rows.floors[k])
 
 
-def first_looks(
-    rows: Rows, terms: Sequence[Expr], targets: Sequence[str], used: Bool[np.ndarray, " N"]
-) -> dict[str, Look]:
-    """The best sums for the change of each field, terms taken between both ends of a step."""
+@dataclass(frozen=True)
+class Library:
+    """Terms with their columns at both ends of a step, scaled to unit length at the start, and their Gram matrices."""
+
+    terms: tuple[Expr, ...]
+    left: Float[np.ndarray, "N m"]
+    right: Float[np.ndarray, "N m"]
+    length: Float[np.ndarray, " m"]
+    grams: tuple[np.ndarray, np.ndarray, np.ndarray]  # of the starts, of both ends mixed, of the ends
+    used: Bool[np.ndarray, " N"]
+
+    def at(self, end: float) -> Float[np.ndarray, "m m"]:
+        starts, mixed, ends = self.grams
+        return (1 - end) ** 2 * starts + end * (1 - end) * mixed + end**2 * ends
+
+    def with_terms(self, rows: Rows, terms: Sequence[Expr]) -> Library:
+        """The same with some terms more."""
+        new = _scaled(rows, [term for term in dict.fromkeys(terms) if term not in set(self.terms)], self.used)
+        old, more = (self.left[self.used], self.right[self.used]), (new[1][self.used], new[2][self.used])
+        grams = []
+        for own, across, other in (
+            (self.grams[0], old[0].T @ more[0], more[0].T @ more[0]),
+            (self.grams[1], old[0].T @ more[1] + old[1].T @ more[0], _mixed(*more)),
+            (self.grams[2], old[1].T @ more[1], more[1].T @ more[1]),
+        ):
+            grams.append(np.block([[own, across], [across.T, other]]))
+        return Library(
+            (*self.terms, *new[0]),
+            np.concatenate([self.left, new[1]], axis=1),
+            np.concatenate([self.right, new[2]], axis=1),
+            np.concatenate([self.length, new[3]]),
+            (grams[0], grams[1], grams[2]),
+            self.used,
+        )
+
+
+def library_of(rows: Rows, terms: Sequence[Expr], used: Bool[np.ndarray, " N"]) -> Library:
+    """A library of the terms that are finite and not zero in these rows."""
+    kept, left, right, length = _scaled(rows, terms, used)
+    a, b = left[used], right[used]
+    return Library(kept, left, right, length, (a.T @ a, _mixed(a, b), b.T @ b), used)
+
+
+def _mixed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    both = a.T @ b
+    return both + both.T
+
+
+def _scaled(
+    rows: Rows, terms: Sequence[Expr], used: Bool[np.ndarray, " N"]
+) -> tuple[tuple[Expr, ...], np.ndarray, np.ndarray, np.ndarray]:
     left = columns(terms, rows.values(), len(rows))
     right = columns(terms, rows.values(rows.after), len(rows))
     _, length = normalised(left[used])
     live = np.isfinite(left).all(axis=0) & np.isfinite(right).all(axis=0) & (length > 0)
-    terms = [term for term, fine in zip(terms, live, strict=True) if fine]
-    left, right, length = left[:, live] / length[live], right[:, live] / length[live], length[live]
-    a, b = left[used], right[used]
-    aa, ab, bb = a.T @ a, a.T @ b, b.T @ b
-    mixed = ab + ab.T
+    kept = tuple(term for term, fine in zip(terms, live, strict=True) if fine)
+    return kept, left[:, live] / length[live], right[:, live] / length[live], length[live]
+
+
+def first_looks(
+    rows: Rows, library: Library, targets: Sequence[str], used: Bool[np.ndarray, " N"], ends: Sequence[float] = ENDS
+) -> dict[str, Look]:
+    """The best sums for the change of each field, terms taken between both ends of a step."""
+    terms, length = library.terms, library.length
+    a, b = library.left[used], library.right[used]
     groups = groups_of(terms)
     looks = {}
     for name in targets:
@@ -80,8 +132,8 @@ def first_looks(
         y = rows.change[:, k]
         ya, yb = a.T @ y[used], b.T @ y[used]
         kept: dict[int, None] = {}
-        for end in ENDS[::2]:
-            gram = (1 - end) ** 2 * aa + end * (1 - end) * mixed + end**2 * bb
+        for end in ends[::2]:
+            gram = library.at(end)
             size = np.sqrt(np.maximum(np.diag(gram), 1e-12))
             cross = ((1 - end) * ya + end * yb) / size
             for supports in beam(gram / np.outer(size, size), cross, groups):
@@ -95,7 +147,8 @@ def first_looks(
             [terms[p] for p in places],
             name,
             used,
-            (left[:, places] * length[places], right[:, places] * length[places]),
+            (library.left[:, places] * length[places], library.right[:, places] * length[places]),
+            ends,
         )
     return looks
 
