@@ -13,7 +13,7 @@ from visualpatchworld.search.gates import find_events
 from visualpatchworld.search.library import atoms_of, terms_of
 from visualpatchworld.search.memory import Memory
 from visualpatchworld.search.motion import Motion
-from visualpatchworld.search.propose import proposals
+from visualpatchworld.search.propose import proposals, without_imitations
 from visualpatchworld.search.recall import recall
 from visualpatchworld.search.rows import Field, Rows, find_fields, rows_of, usual
 from visualpatchworld.search.rules import Rule, events_of, predicted, unexplained
@@ -28,6 +28,7 @@ from visualpatchworld.search.settle import (
     refit,
     settle,
     sureness,
+    with_cuts,
 )
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
@@ -133,6 +134,7 @@ class _Search:
         schemes = self.settled.schemes if len(self.open) < len(self.targets) else None
         tried = {**self.short_looks(), **looks}
         settled = pruned(self.rows, settle(self.rows, tried, self.used, schemes), self.used)
+        settled = with_cuts(self.rows, settled, self.used)
         if settled.bits > (1 - SAVED) * self.settled.bits:
             return False
         self.looks, self.settled = {**self.looks, **looks}, settled
@@ -170,7 +172,8 @@ class _Search:
             look = self.looks[name]
             now = self.settled.motion.rates[name].terms
             path = {len(support): support for support in reversed(look.supports) if 0 < len(support) <= SMALL}
-            more = proposals(self.rows, self.atoms, [*path.values(), now], name, self.used, look.end)
+            supports = [*path.values(), *without_imitations(now), now]
+            more = proposals(self.rows, self.atoms, supports, name, self.used, look.end)
             # The whole library is asked again: what imitated a shape gives way to the terms that it hid.
             library = self.library.with_terms(self.rows, [*now, *more, *look.terms()])
             found = first_looks(self.rows, library, [name], self.used, (look.end,))[name]

@@ -64,6 +64,16 @@ def proposals(
     return list(found.values())
 
 
+def without_imitations(support: Sequence[Expr]) -> list[tuple[Expr, ...]]:
+    """The support without all bent terms of a variable, for each variable that has several: they may imitate one shape."""
+    found = []
+    for name in sorted({name for term in support for name in term.variables}):
+        kept = tuple(term for term in support if name not in term.variables or not term.free_values)
+        if len(support) - len(kept) > 1:
+            found.append(kept)
+    return list(dict.fromkeys(found))
+
+
 def between(terms: Sequence[Expr], rows: Rows, end: float) -> Float[np.ndarray, "N m"]:
     """Terms between both ends of a step."""
     found = np.zeros((len(rows), len(terms)))

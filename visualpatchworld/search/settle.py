@@ -28,6 +28,7 @@ WORTH_A_TURN = (8, 4)  # supports of a field that go on to the next turn under a
 STRAYED = 4.0  # times its first value: how far an inner number may go while it is polished
 POLISH = 6  # Gauss-Newton steps of inner numbers in a first look
 SUPPORTS = 16  # that a first look hands on, beside the best of each size
+CUTS = 12  # values on either side of a threshold that it is moved to
 SURE = 3000.0  # standard errors: data without noise tell the weight of a true term to far more digits
 EXACT = 2.0  # floors: a median residual below this is exact
 
@@ -400,6 +401,53 @@ def _without_one(
     _, _, fewer = min(options, key=lambda item: item[:2])
     found = refit(rows, replace(motion, rates={**motion.rates, name: fewer}), used, events)
     return replace(found, schemes=settled.schemes) if found.bits < settled.bits else None
+
+
+def with_cuts(rows: Rows, settled: Settled, used: Bool[np.ndarray, " N"], events: Both | None = None) -> Settled:
+    """The same with thresholds where they leave the fewest bits; those on one expression are tied if that costs nothing.
+
+    A threshold has no derivative: between two values of its expression that were seen, nothing changes.
+    """
+    places: dict[Expr, list[tuple[str, int, Expr]]] = {}
+    for name, rate in settled.motion.rates.items():
+        for place, term in enumerate(rate.terms):
+            for node in term.nodes():
+                if node.op in ("lt", "gt") and node.args[1].free:
+                    places.setdefault(node.args[0], []).append((name, place, node))
+    for expr, found in places.items():
+        seen = np.unique(np.asarray(expr.evaluate(rows.values()), float))
+        cuts = sorted({node.args[1].value for _, _, node in found})
+        options = list(cuts)
+        if len(seen) > 1:
+            at = np.searchsorted(seen, cuts)
+            near = np.arange(max(at.min() - CUTS, 1), min(at.max() + CUTS, len(seen)))
+            near = near[np.unique(np.linspace(0, len(near) - 1, 4 * CUTS).astype(int))] if len(near) else near
+            options += [0.5 * (seen[p - 1] + seen[p]) for p in near.tolist()]
+        best = settled
+        for cut in options:
+            rates = {name: list(rate.terms) for name, rate in settled.motion.rates.items()}
+            for name, place, node in found:
+                moved = replace(node, args=(expr, replace(node.args[1], value=float(cut))))
+                rates[name][place] = _with_node(rates[name][place], node, moved)
+            motion = replace(
+                settled.motion,
+                rates={n: replace(r, terms=tuple(rates[n])) for n, r in settled.motion.rates.items()},
+            )
+            after, _ = motion.step(rows, events)
+            residual = np.where(np.isfinite(after), rows.after - after, np.inf)
+            bits = total_bits(rows, motion, residual, used)
+            if bits < best.bits:
+                best = replace(settled, motion=motion, residual=residual, bits=bits)
+        if best is not settled:
+            again = refit(rows, best.motion, used, events)
+            settled = replace(again, schemes=settled.schemes) if again.bits < best.bits else best
+    return settled
+
+
+def _with_node(term: Expr, node: Expr, other: Expr) -> Expr:
+    """The term with a threshold moved, and with it the same number elsewhere in the term, such as that of a dead zone."""
+    old, new = node.args[1], other.args[1]
+    return term.substituted({node: other}).substituted({old: new})
 
 
 def fitted(
