@@ -10,7 +10,7 @@ import numpy as np
 from visualpatchworld.grammar.expr import Expr
 from visualpatchworld.search.derived import find_derived
 from visualpatchworld.search.gates import find_events
-from visualpatchworld.search.library import atoms_of, terms_of
+from visualpatchworld.search.library import atoms_of, groups_of, terms_of
 from visualpatchworld.search.memory import Memory
 from visualpatchworld.search.motion import Motion
 from visualpatchworld.search.propose import proposals, without_imitations
@@ -171,12 +171,13 @@ class _Search:
             self.progress(f"shapes in {name}")
             look = self.looks[name]
             now = self.settled.motion.rates[name].terms
-            path = {len(support): support for support in reversed(look.supports) if 0 < len(support) <= SMALL}
+            path = {len(groups_of(support)): support for support in reversed(look.supports) if support}
+            path = {size: support for size, support in path.items() if size <= SMALL}
             supports = [*path.values(), *without_imitations(now), now]
             more = proposals(self.rows, self.atoms, supports, name, self.used, look.end)
             # The whole library is asked again: what imitated a shape gives way to the terms that it hid.
             library = self.library.with_terms(self.rows, [*now, *more, *look.terms()])
-            found = first_looks(self.rows, library, [name], self.used, (look.end,))[name]
+            found = first_looks(self.rows, library, [name], self.used)[name]
             looks[name] = replace(found, supports=tuple(dict.fromkeys((*found.supports, *look.supports[:KEPT]))))
         return self.settle_again(looks)
 
@@ -233,6 +234,7 @@ def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float
     settled = pruned(search.rows, settled, met, events)
     after, _ = predicted(search.rows, settled.motion, rules)
     off = unexplained(search.rows, solved, after, search.used).any(axis=1)
+    search.settled = settled
     fields, open_ = search.rows.fields, tuple(search.open)
     return Law(fields, settled.motion, rules, derived, constants, open_, noise, int(off.sum()), search.rows)
 

@@ -136,6 +136,9 @@ def shapes_of(rows: Rows, atoms: Atoms, levels: int = 24) -> list[Expr]:
         if seen.min() >= 0:
             for p in np.geomspace(0.03, 30.0, levels) * max(float(np.median(seen)), 1e-9):
                 found += ratio_shapes(x, float(p))
+        if abs(seen.min()) > 1e-3 * spread:  # a column may be shown with an offset: poles lie below all that was seen
+            for p in np.geomspace(0.03, 30.0, levels) * max(float(np.median(seen - seen.min())), 1e-9) - seen.min():
+                found.append(number(1.0) / (number(float(p), free=True) + x))
         for p in np.geomspace(0.1, 5.0, 12) / spread:
             found += rate_shapes(x, float(p))
     plain = list(atoms.plain)

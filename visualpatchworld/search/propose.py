@@ -13,8 +13,9 @@ from visualpatchworld.search.regress import score_tests
 from visualpatchworld.search.rows import Rows
 
 BEST = 4  # proposals that are polished and handed on
+KINDS = 20  # of shapes whose inner number is polished before they are compared
 ROWS = 1200  # that are looked at
-ZOOM = (0.35, 0.08, 0.015)  # relative widths of the polishing grids
+ZOOM = (0.35, 0.08, 0.015, 0.003, 0.0006)  # relative widths of the polishing grids
 POINTS = 9
 
 
@@ -48,19 +49,33 @@ def proposals(
         # A few events would otherwise decide what is proposed.
         limit = 6.0 * float(np.median(np.abs(residual))) + 3.0 * float(np.quantile(np.abs(residual), 0.8))
         residual = np.clip(residual, -limit, limit)
-        best: list[tuple[float, Expr]] = []
-        for place, factor in enumerate(factors):
-            gains = score_tests(plain[:, [place]] * bent, residual, basis)
-            best += [(float(gains[j]), product(factor, shapes[j])) for j in np.argsort(-gains)[:most]]
-        best.sort(key=lambda item: -item[0])
-        new = 0
-        for _, term in best:
-            kind = term.with_free([0.0] * len(term.free_values))
-            if kind not in found:
-                found[kind] = polished(term, rows, residual, basis, end)
-                new += 1
-            if new >= most:
-                break
+        for bring in (False, True):  # the shaped term alone, or with its factor as it is: f * (1 + c * shape)
+            best: list[tuple[float, int, Expr]] = []
+            for place, factor in enumerate(factors):
+                own = plain[:, [place]]
+                if bring and (factor in support or not np.isfinite(own).all()):
+                    continue
+                beside = np.concatenate([basis, own], axis=1) if bring else basis
+                taken = float(score_tests(own, residual, basis)[0]) if bring else 0.0
+                gains = taken + score_tests(own * bent, residual, beside)
+                best += [(float(gains[j]), place, shapes[j]) for j in np.argsort(-gains)[:most]]
+            best.sort(key=lambda item: -item[0])
+            kinds: dict[Expr, tuple[int, Expr]] = {}
+            for _, place, shape in best:
+                term = product(factors[place], shape)
+                if len(kinds) < KINDS:
+                    kinds.setdefault(term.with_free([0.0] * len(term.free_values)), (place, term))
+            # On a coarse grid a wrong shape may happen to lie nearer than the right one.
+            fine = []
+            for kind, (place, term) in kinds.items():
+                own = plain[:, [place]]
+                taken = float(score_tests(own, residual, basis)[0]) if bring else 0.0
+                gain, term = polished(
+                    term, rows, residual, np.concatenate([basis, own], axis=1) if bring else basis, end
+                )
+                fine.append((gain + taken, term, kind))
+            new = [(term, kind) for _, term, kind in sorted(fine, key=lambda item: -item[0]) if kind not in found]
+            found.update({kind: term for term, kind in new[: most // 2 if bring else most]})
     return list(found.values())
 
 
@@ -83,12 +98,13 @@ def between(terms: Sequence[Expr], rows: Rows, end: float) -> Float[np.ndarray, 
     return found
 
 
-def polished(term: Expr, rows: Rows, residual: np.ndarray, basis: np.ndarray, end: float) -> Expr:
-    """The same term with the inner number that takes most of the residual, on ever finer grids."""
+def polished(term: Expr, rows: Rows, residual: np.ndarray, basis: np.ndarray, end: float) -> tuple[float, Expr]:
+    """The gain of the term with the inner number that takes most of the residual, on ever finer grids."""
+    gain = 0.0
     for width in ZOOM:
         (value, *rest) = term.free_values
         size = max(abs(value), 0.05 * abs(rest[0]) if rest else 0.0, 1e-3)
         grid = [term.with_free([value + width * size * step, *rest]) for step in np.linspace(-1, 1, POINTS)]
         gains = score_tests(between(grid, rows, end), residual, basis)
-        term = grid[int(np.argmax(gains))]
-    return term
+        gain, term = float(gains.max()), grid[int(np.argmax(gains))]
+    return gain, term

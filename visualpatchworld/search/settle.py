@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from visualpatchworld.grammar.expr import Expr, columns, var
 from visualpatchworld.search.library import groups_of
 from visualpatchworld.search.motion import Both, Motion, Rate, Scheme, Stages, averages
-from visualpatchworld.search.regress import OUTLYING, beam, best_sums, data_bits, normalised, steady_weights, weights_of
+from visualpatchworld.search.regress import OUTLYING, Sum, beam, best_sums, data_bits, normalised, steady_weights, weights_of
 from visualpatchworld.search.rows import Rows, free_rows
 
 ENDS = (0.0, 0.25, 0.5, 0.75, 1.0)  # how much the end of a step counts in a term: Euler, trapezoid, after the fact
@@ -27,6 +27,7 @@ WORTH_MORE = 8  # schemes that get all rounds
 WORTH_A_TURN = (8, 4)  # supports of a field that go on to the next turn under a scheme
 STRAYED = 4.0  # times its first value: how far an inner number may go while it is polished
 POLISH = 6  # Gauss-Newton steps of inner numbers in a first look
+PER_SIZE = 5  # sums of each size whose inner numbers are polished, and one
 SUPPORTS = 16  # that a first look hands on, beside the best of each size
 CUTS = 12  # values on either side of a threshold that it is moved to
 SURE = 3000.0  # standard errors: data without noise tell the weight of a true term to far more digits
@@ -168,17 +169,22 @@ def look_at(
     if both is None:
         both = columns(terms, rows.values(), len(rows)), columns(terms, rows.values(rows.after), len(rows))
     groups, costs = groups_of(terms), costs_of(terms)
-    best: tuple[float, list, float] | None = None
+    per_size = PER_SIZE if any(term.free_values for term in terms) else 2
+    best: tuple[float, list[Sum], float] | None = None
     for end in ends:
         mixed = (1 - end) * both[0] + end * both[1]
-        sums = best_sums(mixed, y, costs, used, floor, groups)
+        sums = best_sums(mixed, y, costs, used, floor, groups, per_size=per_size)
         if best is None or sums[0].bits < best[0]:
             best = sums[0].bits, sums, end
     assert best is not None
     _, sums, end = best
     scored = []
-    short = {len(found.support): found for found in reversed(sums)}
-    chosen = {id(found): found for found in (*sums[:SUPPORTS], *short.values())}
+    sizes: dict[int, list[Sum]] = {}
+    for found in sums:
+        sizes.setdefault(len(found.support), []).append(found)
+    # Inner numbers are still rough: a short sum may be exact once they are polished.
+    short = [found for group in sizes.values() for found in group[: per_size - 1]]
+    chosen = {id(found): found for found in (*sums[:SUPPORTS], *short)}
     for found in chosen.values():
         rate = Rate(tuple(terms[p] for p in found.support), tuple(found.weights))
         bits = found.bits
