@@ -51,6 +51,13 @@ OPERATIONS: Mapping[str, Operation] = {
     "min": Operation(lambda xp, a, b: xp.minimum(a, b), "np.minimum({0}, {1})", r"\min({0}, {1})"),
     "max": Operation(lambda xp, a, b: xp.maximum(a, b), "np.maximum({0}, {1})", r"\max({0}, {1})"),
     "hypot": Operation(lambda xp, a, b: xp.hypot(a, b), "np.hypot({0}, {1})", r"\mathrm{{hypot}}({0}, {1})"),
+    # Along the first of two distances, towards where both are zero; the third number softens it near there.
+    "pull": Operation(
+        lambda xp, a, b, soft: a / (a * a + b * b + soft * soft) ** 1.5,
+        "{0} / ({0} ** 2 + {1} ** 2 + {2} ** 2) ** 1.5",
+        r"\frac{{{0}}}{{({0}^2 + {1}^2 + {2}^2)^{{3/2}}}}",
+        4,
+    ),
     "mod": Operation(lambda xp, a, b: a % b, "{0} % {1}", r"{0} \bmod {1}", 2),
     "lt": Operation(lambda xp, a, b: a < b, "{0} < {1}", "{0} < {1}", 0),
     "gt": Operation(lambda xp, a, b: a > b, "{0} > {1}", "{0} > {1}", 0),
@@ -186,6 +193,8 @@ class Expr:
             return arg.value < 0 and ((place > 0 and not arg.free) or (place == 0 and self.op == "pow"))
         if arg.op == "var":
             return False
+        if arg.op == "pull":  # a quotient, as it is printed
+            return outer > 2 or self.op in ("div", "mod")
         inner = OPERATIONS[arg.op].precedence
         # Subtraction, division, remainders and powers are not associative, and Python reads a < b < c in its own way.
         stricter = (place == 1 and self.op in ("sub", "div", "mod")) or arg.op == "mod" or outer == 0

@@ -36,7 +36,8 @@ from visualpatchworld.world.world import ActionSpace
 SMALL = 5  # terms of the supports that are asked beside the best one
 KEPT = 8  # supports of an earlier look that stay beside those of a later one
 TURNS = 3  # rounds of proposals
-SAVED = 0.03  # of the bits: less is not worth another form
+LITTLE = 0.05  # of the share that is left of the worst field
+SAVED = 0.01  # of the bits: less is not worth another form
 UNPREDICTABLE = 0.2  # of the spread of its changes: a field of which more is left, and that nothing needs, is noise
 EXPLAINED_ROWS = 0.995  # of rows that an exact law meets
 
@@ -160,8 +161,19 @@ class _Search:
     def propose_shapes(self) -> None:
         """Look for shapes in the fields that are open, as long as that saves bits."""
         for _ in range(TURNS):
-            if not self.open or not self.propose(self.open):
+            if not self.open or not self.propose(self.worst):
                 break
+
+    @property
+    def worst(self) -> list[str]:
+        """Open fields without those that are off by little: the rates of others may be all that they miss."""
+        assert self.settled is not None
+        shares = {}
+        for name in self.open:
+            k = self.rows.at(name)
+            spread = max(float(np.std(self.rows.change[self.used, k])), 1e-300)
+            shares[name] = float(np.median(np.abs(self.settled.residual[self.used, k]))) / spread
+        return [name for name, share in shares.items() if share >= LITTLE * max(shares.values())]
 
     def propose(self, names: Sequence[str]) -> bool:
         """Look for shapes in what is left of these fields, all at once: one that is off may spoil others."""

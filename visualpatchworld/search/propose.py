@@ -8,13 +8,14 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.grammar.expr import Expr, columns, product
-from visualpatchworld.search.library import Atoms, factors_of, shapes_of
+from visualpatchworld.search.library import Atoms, factors_of, pulls_of, shapes_of
 from visualpatchworld.search.regress import score_tests
 from visualpatchworld.search.rows import Rows
 
 BEST = 4  # proposals that are polished and handed on
 KINDS = 20  # of shapes whose inner number is polished before they are compared
 ROWS = 1200  # that are looked at
+PULL_ROWS = 400  # that pulls are compared in: there are many
 ZOOM = (0.35, 0.08, 0.015, 0.003, 0.0006)  # relative widths of the polishing grids
 POINTS = 9
 
@@ -41,6 +42,9 @@ def proposals(
     factors = list(dict.fromkeys((*factors_of(atoms), *terms)))
     bent = between(shapes, rows, end)
     plain = between(factors, rows, end)
+    pulls = pulls_of(rows, atoms)
+    few = np.arange(0, len(rows), max(1, len(rows) // PULL_ROWS))
+    drawn = between(pulls, rows.taken(few), end)
     found: dict[Expr, Expr] = {}
     for support in supports:
         basis = between(support, rows, end)
@@ -49,6 +53,9 @@ def proposals(
         # A few events would otherwise decide what is proposed.
         limit = 6.0 * float(np.median(np.abs(residual))) + 3.0 * float(np.quantile(np.abs(residual), 0.8))
         residual = np.clip(residual, -limit, limit)
+        gains = score_tests(drawn, residual[few], basis[few]) if pulls else np.zeros(0)
+        for kind, term in {_kind(pulls[j]): pulls[j] for j in np.argsort(-gains)[:most][::-1]}.items():
+            found.setdefault(kind, polished(term, rows, residual, basis, end)[1])
         for bring in (False, True):  # the shaped term alone, or with its factor as it is: f * (1 + c * shape)
             best: list[tuple[float, int, Expr]] = []
             for place, factor in enumerate(factors):
@@ -64,7 +71,7 @@ def proposals(
             for _, place, shape in best:
                 term = product(factors[place], shape)
                 if len(kinds) < KINDS:
-                    kinds.setdefault(term.with_free([0.0] * len(term.free_values)), (place, term))
+                    kinds.setdefault(_kind(term), (place, term))
             # On a coarse grid a wrong shape may happen to lie nearer than the right one.
             fine = []
             for kind, (place, term) in kinds.items():
@@ -77,6 +84,10 @@ def proposals(
             new = [(term, kind) for _, term, kind in sorted(fine, key=lambda item: -item[0]) if kind not in found]
             found.update({kind: term for term, kind in new[: most // 2 if bring else most]})
     return list(found.values())
+
+
+def _kind(term: Expr) -> Expr:
+    return term.with_free([0.0] * len(term.free_values))
 
 
 def without_imitations(support: Sequence[Expr]) -> list[tuple[Expr, ...]]:
@@ -102,9 +113,13 @@ def polished(term: Expr, rows: Rows, residual: np.ndarray, basis: np.ndarray, en
     """The gain of the term with the inner number that takes most of the residual, on ever finer grids."""
     gain = 0.0
     for width in ZOOM:
-        (value, *rest) = term.free_values
-        size = max(abs(value), 0.05 * abs(rest[0]) if rest else 0.0, 1e-3)
-        grid = [term.with_free([value + width * size * step, *rest]) for step in np.linspace(-1, 1, POINTS)]
-        gains = score_tests(between(grid, rows, end), residual, basis)
-        gain, term = float(gains.max()), grid[int(np.argmax(gains))]
+        for slot, value in enumerate(term.free_values):
+            now = list(term.free_values)
+            size = max(abs(value), 0.2 * max(map(abs, now)), 1e-3)
+            grid = [
+                term.with_free([*now[:slot], value + width * size * step, *now[slot + 1 :]])
+                for step in np.linspace(-1, 1, POINTS)
+            ]
+            gains = score_tests(between(grid, rows, end), residual, basis)
+            gain, term = float(gains.max()), grid[int(np.argmax(gains))]
     return gain, term

@@ -23,6 +23,7 @@ BETTER = 0.95  # of the bits: less is not worth a hidden field
 WAVES = 10  # shapes of a clock that are tried: several look alike in a short episode
 SMALL = 6  # terms of the supports that memory is tried with
 MOST_BASE = 40
+POLISHED = 3  # memories whose inner numbers are polished before they are compared
 
 
 def recall(rows: Rows, atoms: Atoms, look: Look, name: str, used: Bool[np.ndarray, " N"]) -> tuple[Memory, Look] | None:
@@ -30,18 +31,23 @@ def recall(rows: Rows, atoms: Atoms, look: Look, name: str, used: Bool[np.ndarra
     base = _base(look, atoms)
     # A look without the memory says little of where in a step its terms count.
     ends = tuple(dict.fromkeys((look.end, *ENDS)))
-    start = look_at(rows, base, name, used, ends=ends)
-    best: tuple[float, Memory, Look] | None = None
+    start = look_at(rows, base, name, used, ends=ends, polish=False)
+    rough: list[tuple[float, int, Memory]] = []
     for memory in (*memories(rows), *_scored(rows, base, name, used, start.end)):
         found = _with_memory(rows, base, memory, name, used, ends)
-        if found is not None and (best is None or found.bits + memory.bits < best[0]):
-            best = found.bits + memory.bits, memory, found
+        if found is not None:
+            rough.append((found.bits + memory.bits, len(rough), memory))
+    rough.sort(key=lambda item: item[:2])
+    looks = [
+        (_with_memory(rows, base, memory, name, used, ends, polish=True), memory) for _, _, memory in rough[:POLISHED]
+    ]
+    best = min(((f.bits + m.bits, k, m, f) for k, (f, m) in enumerate(looks) if f is not None), default=None)
     if best is None or best[0] > BETTER * min(look.bits, start.bits):
         return None
-    _, memory, found = best
+    _, _, memory, found = best
     if memory.name.endswith("lagged"):
         memory = _polished_lag(rows, memory, name, used, found)
-        found = _with_memory(rows, base, memory, name, used, ends) or found
+        found = _with_memory(rows, base, memory, name, used, ends, polish=True) or found
     return memory, found
 
 
@@ -53,7 +59,13 @@ def _base(look: Look, atoms: Atoms) -> list[Expr]:
 
 
 def _with_memory(
-    rows: Rows, base: Sequence[Expr], memory: Memory, name: str, used: np.ndarray, ends: Sequence[float]
+    rows: Rows,
+    base: Sequence[Expr],
+    memory: Memory,
+    name: str,
+    used: np.ndarray,
+    ends: Sequence[float],
+    polish: bool = False,
 ) -> Look | None:
     """The best short sums with what the memory shows beside, or in place of, what is done now."""
     if not memory.fields:
@@ -83,7 +95,7 @@ def _with_memory(
                 shown = tuple(call("where", call("lt", h, float(p)), 1.0, 0.0) for h in hidden for p in levels)
             gated = [product(term, h) for h in shown for term in (number(1.0), *base) if _short(term)]
             terms = list(dict.fromkeys((*base, *gated)))
-    return look_at(more, terms, name, used, ends=ends)
+    return look_at(more, terms, name, used, ends=ends, polish=polish)
 
 
 def _short(term: Expr) -> bool:

@@ -172,13 +172,22 @@ def _versions(rule: Rule, motion: Motion) -> Iterator[Rule]:
 
 
 def _tidied(rows: Rows, motion: Motion, targets: Sequence[str], rules: list[Rule], kept: int) -> list[Rule]:
-    """The rules without those that others have made needless; the first ones keep memory and stay."""
-    for rule in rules[kept:]:
-        fewer = [other for other in rules if other is not rule]
-        with_it = residual_bits(rows, targets, predicted(rows, motion, rules)[0])
-        without = residual_bits(rows, targets, predicted(rows, motion, fewer)[0])
-        if without <= with_it + rule.bits:
-            rules = fewer
+    """The rules without guards and whole rules that others have made needless; the first ones keep memory and stay."""
+
+    def bits(rules: Sequence[Rule]) -> float:
+        left = residual_bits(rows, targets, predicted(rows, motion, rules)[0])
+        return left + sum(rule.bits for rule in rules)
+
+    least = bits(rules)
+    for place in range(len(rules) - 1, kept - 1, -1):
+        rule, others = rules[place], [*rules[:place], *rules[place + 1 :]]
+        single = [replace(rule, guards=(guard,)) for guard in rule.guards] if len(rule.guards) > 1 else []
+        if motion.scheme.substeps > 1:  # cuts that a second guard made up for
+            single += [_polished(rows, motion, targets, others, option) for option in single]
+        for option in (others, *([*rules[:place], one, *rules[place + 1 :]] for one in single)):
+            found = bits(option)
+            if found <= least:
+                rules, least = option, found
     return rules
 
 
@@ -271,6 +280,11 @@ def _assignments(name: str, seen: np.ndarray, given: np.ndarray, old: np.ndarray
         (var(name) + number(float(np.median(seen - given)), free=True), given + np.median(seen - given)),
         (number(float(np.nanmedian(ratio)), free=True) * var(name), float(np.nanmedian(ratio)) * given),
     ]
+    # Inside sub-steps a field goes on after it was set; where that was in the last one, it shows as it is.
+    values, counts = np.unique(np.round(seen / (2.0 * floor)), return_counts=True)
+    if counts.max() >= LEAST:
+        often = float(seen[np.round(seen / (2.0 * floor)) == values[np.argmax(counts)]][0])
+        options.append((number(often, free=True), np.full_like(seen, often)))
     scored = [
         (data_bits(seen - values, floor) + expr.bits, place, expr) for place, (expr, values) in enumerate(options)
     ]

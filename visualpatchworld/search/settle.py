@@ -9,9 +9,18 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.grammar.expr import Expr, columns, var
-from visualpatchworld.search.library import groups_of
+from visualpatchworld.search.library import groups_of, parts_of
 from visualpatchworld.search.motion import Both, Motion, Rate, Scheme, Stages, averages
-from visualpatchworld.search.regress import OUTLYING, Sum, beam, best_sums, data_bits, normalised, steady_weights, weights_of
+from visualpatchworld.search.regress import (
+    OUTLYING,
+    Sum,
+    beam,
+    best_sums,
+    data_bits,
+    normalised,
+    steady_weights,
+    weights_of,
+)
 from visualpatchworld.search.rows import Rows, free_rows
 
 ENDS = (0.0, 0.25, 0.5, 0.75, 1.0)  # how much the end of a step counts in a term: Euler, trapezoid, after the fact
@@ -162,14 +171,16 @@ def look_at(
     used: Bool[np.ndarray, " N"],
     both: tuple[np.ndarray, np.ndarray] | None = None,
     ends: Sequence[float] = ENDS,
+    polish: bool = True,
 ) -> Look:
-    """The best sums of these terms, inner numbers polished, at whichever point of a step suits best."""
+    """The best sums of these terms, inner numbers polished if wanted, at whichever point of a step suits best."""
     k = rows.at(name)
     y, floor, used = rows.change[:, k], floor_of(rows, k), free_rows(rows, k, used)
     if both is None:
         both = columns(terms, rows.values(), len(rows)), columns(terms, rows.values(rows.after), len(rows))
     groups, costs = groups_of(terms), costs_of(terms)
-    per_size = PER_SIZE if any(term.free_values for term in terms) else 2
+    polish &= any(term.free_values for term in terms)
+    per_size = PER_SIZE if polish else 2
     best: tuple[float, list[Sum], float] | None = None
     for end in ends:
         mixed = (1 - end) * both[0] + end * both[1]
@@ -188,7 +199,7 @@ def look_at(
     for found in chosen.values():
         rate = Rate(tuple(terms[p] for p in found.support), tuple(found.weights))
         bits = found.bits
-        if any(term.free_values for term in rate.terms):
+        if polish and any(term.free_values for term in rate.terms):
             start = [v for term in rate.terms for v in term.free_values]
             rate, bits = _polished(rows, rate, name, used, end)
             if _strayed(start, [v for term in rate.terms for v in term.free_values]):
@@ -388,20 +399,26 @@ def pruned(rows: Rows, settled: Settled, used: Bool[np.ndarray, " N"], events: B
 def _without_one(
     rows: Rows, settled: Settled, name: str, used: Bool[np.ndarray, " N"], events: Both | None
 ) -> Settled | None:
-    """The motion without the least needed term of a rate, if that saves bits."""
+    """The motion without the least needed term of a rate, or factor of a bent term, if that saves bits."""
     motion, rate = settled.motion, settled.motion.rates[name]
     fast = bool(motion.fast(rows.names)[rows.at(name)])
     _, stages = motion.step(rows, events)
     k = rows.at(name)
     y, floor, mask = rows.change[:, k], floor_of(rows, k), free_rows(rows, k, used & ~stages.ruled)
     options = []
-    for drop in range(len(rate.terms)):
-        terms = tuple(term for p, term in enumerate(rate.terms) if p != drop)
-        fewer = Rate(terms, tuple(w for p, w in enumerate(rate.weights) if p != drop))
+    supports = [tuple(term for p, term in enumerate(rate.terms) if p != drop) for drop in range(len(rate.terms))]
+    for place, term in enumerate(rate.terms):
+        shorter = parts_of(term) if term.free_values else ()
+        supports += [(*rate.terms[:place], part, *rate.terms[place + 1 :]) for part in shorter]
+    weights = dict(zip(rate.terms, rate.weights, strict=True))
+    for terms in supports:
+        if len(set(terms)) < len(terms):
+            continue
+        fewer = Rate(terms, tuple(weights.get(term, 0.0) for term in terms))
         for _ in range(POLISH if any(term.free_values for term in terms) else 1):
             fewer = fitted(rows, fewer, stages, fast, y, mask, floor)
         left = y - averages(fewer.terms, rows, stages, fast) @ np.array(fewer.weights)
-        options.append((data_bits(left[mask], floor) + float(costs_of(terms).sum()), drop, fewer))
+        options.append((data_bits(left[mask], floor) + float(costs_of(terms).sum()), len(options), fewer))
     if not options:
         return None
     _, _, fewer = min(options, key=lambda item: item[:2])
