@@ -36,7 +36,7 @@ from visualpatchworld.world.world import ActionSpace
 SMALL = 5  # terms of the supports that are asked beside the best one
 KEPT = 8  # supports of an earlier look that stay beside those of a later one
 TURNS = 3  # rounds of proposals
-LITTLE = 0.05  # of the share that is left of the worst field
+LITTLE = 0.05  # of the share that is left of a field by which it moves
 SAVED = 0.01  # of the bits: less is not worth another form
 UNPREDICTABLE = 0.2  # of the spread of its changes: a field of which more is left, and that nothing needs, is noise
 EXPLAINED_ROWS = 0.995  # of rows that an exact law meets
@@ -166,14 +166,15 @@ class _Search:
 
     @property
     def worst(self) -> list[str]:
-        """Open fields without those that are off by little: the rates of others may be all that they miss."""
+        """Open fields, without those that move by another one which is off by far more: that may be all they miss."""
         assert self.settled is not None
-        shares = {}
-        for name in self.open:
+        open_, shares = self.open, {}
+        for name in open_:
             k = self.rows.at(name)
             spread = max(float(np.std(self.rows.change[self.used, k])), 1e-300)
             shares[name] = float(np.median(np.abs(self.settled.residual[self.used, k]))) / spread
-        return [name for name, share in shares.items() if share >= LITTLE * max(shares.values())]
+        moved_by = {name: self.settled.motion.rates[name].variables & set(open_) for name in open_}
+        return [n for n in open_ if all(shares[n] >= LITTLE * shares[other] for other in moved_by[n])]
 
     def propose(self, names: Sequence[str]) -> bool:
         """Look for shapes in what is left of these fields, all at once: one that is off may spoil others."""

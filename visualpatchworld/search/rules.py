@@ -15,6 +15,7 @@ from jaxtyping import Bool
 from scipy.optimize import minimize
 
 from visualpatchworld.grammar.expr import FIXED_BITS, NUMBER_BITS, Expr, call, number, var
+from visualpatchworld.search.contact import contacts
 from visualpatchworld.search.guards import FALSE_ALARM, LEAST, Pool, before, guards_of, pool_of, stumps
 from visualpatchworld.search.motion import Both, Events, Motion, States
 from visualpatchworld.search.regress import data_bits
@@ -135,7 +136,9 @@ def find_rules(
         if off.any(axis=1).sum() < LEAST:
             break
         found = []
-        for rule in _candidates(rows, targets, after, off, 1 if motion.scheme.substeps == 1 else OPTIONS):
+        options = 1 if motion.scheme.substeps == 1 else OPTIONS
+        touching = [Rule(*contact) for contact in contacts(rows, motion, targets, after, off)]
+        for rule in (*touching, *_candidates(rows, targets, after, off, options)):
             for version in _versions(rule, motion):
                 outcome, _ = predicted(rows, motion, [*rules, version])
                 left = residual_bits(rows, targets, outcome) + version.bits
