@@ -61,8 +61,9 @@ def _impacts(
             for name in pair:
                 change = (rows.after - after)[hit, rows.at(name)]
                 shares = np.asarray(along[name].evaluate(values), float)[hit]
-                weight = float(change @ shares / max(float(shares @ shares), 1e-300))
-                if np.linalg.norm(change - weight * shares) > ALIKE * np.linalg.norm(change):
+                large = np.abs(shares) >= np.median(np.abs(shares))
+                weight = float(np.median(change[large] / np.where(shares[large] == 0, 1.0, shares[large])))
+                if np.median(np.abs(change - weight * shares)) > ALIKE * np.median(np.abs(change)):
                     break
                 sets.append((name, var(name) + number(weight, free=True) * along[name]))
         if len(sets) < len(columns):

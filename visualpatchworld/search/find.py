@@ -15,7 +15,7 @@ from visualpatchworld.search.memory import Memory
 from visualpatchworld.search.motion import Motion
 from visualpatchworld.search.propose import proposals, without_imitations
 from visualpatchworld.search.recall import recall
-from visualpatchworld.search.rows import Field, Rows, find_fields, rows_of, usual
+from visualpatchworld.search.rows import LEAST_FREE, Field, Rows, find_fields, rows_of, usual
 from visualpatchworld.search.rules import Rule, events_of, predicted, unexplained
 from visualpatchworld.search.settle import (
     EXACT,
@@ -30,6 +30,7 @@ from visualpatchworld.search.settle import (
     sureness,
     with_cuts,
 )
+from visualpatchworld.search.split import one_side
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
@@ -115,6 +116,26 @@ class _Search:
         self.library = library_of(self.rows, terms_of(self.atoms), self.used)
         self.looks = first_looks(self.rows, self.library, self.targets, self.used)
         self.settled = pruned(self.rows, settle(self.rows, self.looks, self.used), self.used)
+
+    def leave_out(self) -> None:
+        """Set rows apart that follow another law than most, and look again."""
+        assert self.settled is not None
+        used = self.used
+        for name in self.worst:
+            met = one_side(self.rows, self.library.terms, name, self.used)
+            if met is not None and (used & met).sum() >= LEAST_FREE:
+                used = used & met
+        if used.sum() == self.used.sum():
+            return
+        self.progress(f"{int((self.used & ~used).sum())} rows follow another law")
+        kept = self.used, self.library, self.looks, self.settled, len(self.open)
+        self.used = used
+        self.library = library_of(self.rows, terms_of(self.atoms), used)
+        self.looks = first_looks(self.rows, self.library, self.targets, used)
+        self.settled = pruned(self.rows, settle(self.rows, self.looks, used), used)
+        self.propose_shapes()
+        if len(self.open) >= kept[-1]:
+            self.used, self.library, self.looks, self.settled, _ = kept
 
     @property
     def open(self) -> list[str]:
@@ -227,6 +248,8 @@ def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float
     for name in sorted(search.open, key=lambda name: -search.looks[name].bits):
         if name in search.open and search.remember(name):
             search.propose_shapes()
+    if search.open:
+        search.leave_out()
     noise = _noise(search)
     noisy = [search.rows.fields[search.rows.at(name)] for name in noise]
     constants = dict(still) | {
