@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,13 @@ OPERATIONS: Mapping[str, Operation] = {
     "min": Operation(lambda xp, a, b: xp.minimum(a, b), "np.minimum({0}, {1})", r"\min({0}, {1})"),
     "max": Operation(lambda xp, a, b: xp.maximum(a, b), "np.maximum({0}, {1})", r"\max({0}, {1})"),
     "hypot": Operation(lambda xp, a, b: xp.hypot(a, b), "np.hypot({0}, {1})", r"\mathrm{{hypot}}({0}, {1})"),
+    # Along the first of two distances, towards where both are zero; the third number softens it near there.
+    "pull": Operation(
+        lambda xp, a, b, soft: a / (a * a + b * b + soft * soft) ** 1.5,
+        "{0} / ({0} ** 2 + {1} ** 2 + {2} ** 2) ** 1.5",
+        r"\frac{{{0}}}{{({0}^2 + {1}^2 + {2}^2)^{{3/2}}}}",
+        4,
+    ),
     "mod": Operation(lambda xp, a, b: a % b, "{0} % {1}", r"{0} \bmod {1}", 2),
     "lt": Operation(lambda xp, a, b: a < b, "{0} < {1}", "{0} < {1}", 0),
     "gt": Operation(lambda xp, a, b: a > b, "{0} > {1}", "{0} > {1}", 0),
@@ -138,11 +146,11 @@ class Expr:
         for arg in self.args:
             yield from arg.nodes()
 
-    @property
+    @cached_property
     def variables(self) -> frozenset[str]:
         return frozenset(node.name for node in self.nodes() if node.op == "var")
 
-    @property
+    @cached_property
     def free_values(self) -> tuple[float, ...]:
         """The numbers that a fit may move, from left to right."""
         return tuple(node.value for node in self.nodes() if node.op == "number" and node.free)
@@ -164,7 +172,7 @@ class Expr:
             return replacements[self]
         return replace(self, args=tuple(arg.substituted(replacements) for arg in self.args)) if self.args else self
 
-    @property
+    @cached_property
     def bits(self) -> float:
         """How long it takes to say: a prior that prefers what is short."""
         total = 0.0
@@ -201,6 +209,8 @@ class Expr:
             return arg.value < 0 and ((place > 0 and not arg.free) or (place == 0 and self.op == "pow"))
         if arg.op == "var":
             return False
+        if arg.op == "pull":  # a quotient, as it is printed
+            return outer > 2 or self.op in ("div", "mod")
         inner = OPERATIONS[arg.op].precedence
         # Subtraction, division, remainders and powers are not associative, and Python reads a < b < c in its own way.
         stricter = (place == 1 and self.op in ("sub", "div", "mod")) or arg.op == "mod" or outer == 0

@@ -10,15 +10,16 @@ from jaxtyping import Bool
 
 from visualpatchworld.grammar.expr import Expr, call, number, product, var
 from visualpatchworld.search.derived import find_derived
+from visualpatchworld.search.gates import find_events
 from visualpatchworld.search.hidden import look_for_speeds
-from visualpatchworld.search.library import atoms_of, terms_of
+from visualpatchworld.search.library import atoms_of, groups_of, terms_of
 from visualpatchworld.search.memory import Memory
 from visualpatchworld.search.motion import Motion
-from visualpatchworld.search.propose import proposals
+from visualpatchworld.search.propose import proposals, without_imitations
 from visualpatchworld.search.recall import recall
 from visualpatchworld.search.regress import data_bits
-from visualpatchworld.search.rows import Field, Rows, find_fields, only, rows_of, shifted, usual
-from visualpatchworld.search.rules import Rule, events_of, find_rules, predicted, unexplained
+from visualpatchworld.search.rows import LEAST_FREE, Field, Rows, find_fields, only, rows_of, shifted, usual
+from visualpatchworld.search.rules import Rule, events_of, predicted, unexplained
 from visualpatchworld.search.settle import (
     EXACT,
     SURE,
@@ -26,12 +27,14 @@ from visualpatchworld.search.settle import (
     Settled,
     first_looks,
     floor_of,
-    look_at,
+    library_of,
     pruned,
     refit,
     settle,
     sureness,
+    with_cuts,
 )
+from visualpatchworld.search.split import one_side
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
@@ -39,7 +42,8 @@ SMALL = 5  # terms of the supports that are asked beside the best one
 KEPT = 8  # supports of an earlier look that stay beside those of a later one
 TURNS = 3  # rounds of proposals
 DOUBTFUL = 100.0  # standard errors: a sum with a weight that is less sure imitates speeds
-SAVED = 0.03  # of the bits: less is not worth another form
+LITTLE = 0.05  # of the share that is left of a field by which it moves
+SAVED = 0.01  # of the bits: less is not worth another form
 UNPREDICTABLE = 0.2  # of the spread of its changes: a field of which more is left, and that nothing needs, is noise
 MISSED = 0.01  # of the rows of a field with an exact rate: more follow from something else
 UNRELATED = 0.15  # correlation of a field with itself one step later, in noise: five standard errors of 1,000 rows
@@ -105,7 +109,8 @@ class _Search:
 
     def first(self) -> None:
         self.progress(f"{len(self.rows)} rows, {len(self.targets)} fields that change")
-        self.looks = first_looks(self.rows, terms_of(self.atoms), self.targets, self.used)
+        self.library = library_of(self.rows, terms_of(self.atoms), self.used)
+        self.looks = first_looks(self.rows, self.library, self.targets, self.used)
         self.settled = pruned(self.rows, settle(self.rows, self.looks, self.used), self.used)
 
     def centre(self) -> None:
@@ -114,12 +119,12 @@ class _Search:
         if not offsets:
             return
         assert self.settled is not None
-        kept = self.rows, self.atoms, self.looks, self.settled
+        kept = self.rows, self.atoms, self.looks, self.settled, self.library
         self.rows = shifted(self.rows, offsets)
         self.atoms = atoms_of(self.rows)
         self.first()
         if self.settled.bits > (1 - SAVED) * kept[3].bits:
-            self.rows, self.atoms, self.looks, self.settled = kept
+            self.rows, self.atoms, self.looks, self.settled, self.library = kept
 
     def _zeros(self) -> dict[str, float]:
         """By field, the value at which two terms of an exact rate cancel: one with the field as a factor, and one without."""
@@ -136,6 +141,26 @@ class _Search:
                     if f.kind == "plain" and f.name != name and var(f.name) in _factors(term) and rest in weights:
                         found.setdefault(f.name, -weights[rest] / weight)
         return found
+
+    def leave_out(self) -> None:
+        """Set rows apart that follow another law than most, and look again."""
+        assert self.settled is not None
+        used = self.used
+        for name in self.worst:
+            met = one_side(self.rows, self.library.terms, name, self.used)
+            if met is not None and (used & met).sum() >= LEAST_FREE:
+                used = used & met
+        if used.sum() == self.used.sum():
+            return
+        self.progress(f"{int((self.used & ~used).sum())} rows follow another law")
+        kept = self.used, self.library, self.looks, self.settled, len(self.open)
+        self.used = used
+        self.library = library_of(self.rows, terms_of(self.atoms), used)
+        self.looks = first_looks(self.rows, self.library, self.targets, used)
+        self.settled = pruned(self.rows, settle(self.rows, self.looks, used), used)
+        self.propose_shapes()
+        if len(self.open) >= kept[-1]:
+            self.used, self.library, self.looks, self.settled, _ = kept
 
     @property
     def open(self) -> list[str]:
@@ -154,7 +179,9 @@ class _Search:
         """Take these looks if they save bits."""
         assert self.settled is not None
         schemes = self.settled.schemes if len(self.open) < len(self.targets) else None
-        settled = pruned(self.rows, settle(self.rows, {**self.looks, **looks}, self.used, schemes), self.used)
+        tried = {**self.short_looks(), **looks}
+        settled = pruned(self.rows, settle(self.rows, tried, self.used, schemes), self.used)
+        settled = with_cuts(self.rows, settled, self.used)
         if settled.bits > (1 - SAVED) * self.settled.bits:
             return False
         self.looks, self.settled = {**self.looks, **looks}, settled
@@ -164,14 +191,36 @@ class _Search:
     def compare_schemes(self) -> None:
         """With better rates another integrator may be the exact one."""
         assert self.settled is not None
-        rates = self.settled.motion.rates
-        short = {
-            name: replace(self.looks[name], supports=(rate.terms,), weights=rate.weights)
-            for name, rate in rates.items()
-        }
-        again = settle(self.rows, short, self.used)
+        again = settle(self.rows, self.short_looks(every=True), self.used)
         if again.bits < self.settled.bits:
             self.settled = again
+
+    def short_looks(self, every: bool = False) -> dict[str, Look]:
+        """The looks; of fields whose rate is exact, or of every field, with the support of their rate alone."""
+        assert self.settled is not None
+        rates, wide = self.settled.motion.rates, () if every else self.open
+        return {
+            name: look if name in wide else replace(look, supports=(rates[name].terms,), weights=rates[name].weights)
+            for name, look in self.looks.items()
+        }
+
+    def propose_shapes(self) -> None:
+        """Look for shapes in the fields that are open, as long as that saves bits."""
+        for _ in range(TURNS):
+            if not self.wanted or not self.propose(self.worst):
+                break
+
+    @property
+    def worst(self) -> list[str]:
+        """Open fields, without those that move by another one which is off by far more: that may be all they miss."""
+        assert self.settled is not None
+        open_, shares = self.wanted, {}
+        for name in open_:
+            k = self.rows.at(name)
+            spread = max(float(np.std(self.rows.change[self.used, k])), 1e-300)
+            shares[name] = float(np.median(np.abs(self.settled.residual[self.used, k]))) / spread
+        moved_by = {name: self.settled.motion.rates[name].variables & set(open_) for name in open_}
+        return [n for n in open_ if all(shares[n] >= LITTLE * shares[other] for other in moved_by[n])]
 
     def propose(self, names: Sequence[str]) -> bool:
         """Look for shapes in what is left of these fields, all at once: one that is off may spoil others."""
@@ -181,11 +230,13 @@ class _Search:
             self.progress(f"shapes in {name}")
             look = self.looks[name]
             now = self.settled.motion.rates[name].terms
-            path = {len(support): support for support in reversed(look.supports) if 0 < len(support) <= SMALL}
-            supports = [self._linear(), *path.values(), now]
+            path = {len(groups_of(support)): support for support in reversed(look.supports) if support}
+            path = {size: support for size, support in path.items() if size <= SMALL}
+            supports = [self._linear(), *path.values(), *without_imitations(now), now]
             more = proposals(self.rows, self.atoms, supports, name, self.used, look.end)
-            terms = list(dict.fromkeys((*now, *more, *look.terms(), *self._linear())))
-            found = look_at(self.rows, terms, name, self.used)
+            # The whole library is asked again: what imitated a shape gives way to the terms that it hid.
+            library = self.library.with_terms(self.rows, [*now, *more, *look.terms()])
+            found = first_looks(self.rows, library, [name], self.used)[name]
             looks[name] = replace(found, supports=tuple(dict.fromkeys((*found.supports, *look.supports[:KEPT]))))
         return self.settle_again(looks)
 
@@ -214,7 +265,7 @@ class _Search:
             names, found = exact, None
         if found is None:
             return False
-        kept = self.rows, self.used, self.targets, self.settled, self.looks, self.atoms
+        kept = self.rows, self.used, self.targets, self.settled, self.looks, self.atoms, self.library
         self.rows, self.used = found.rows, found.used
         self.targets = [*self.targets, *found.places.values()]
         self.settled = replace(refit(self.rows, found.motion, self.used), schemes=(found.motion.scheme,))
@@ -222,9 +273,10 @@ class _Search:
         moving = {place: Look(((var(speed),),), (1.0,), 0.5, 0.0) for place, speed in found.places.items()}
         self.looks = {**others, **moving, **found.looks}
         self.atoms = atoms_of(self.rows)
+        self.library = library_of(self.rows, terms_of(self.atoms), self.used)
         sure = sureness(self.rows, self.settled.motion, self.used)
         if min(sure[speed] for speed in found.places.values()) < DOUBTFUL:
-            self.rows, self.used, self.targets, self.settled, self.looks, self.atoms = kept
+            self.rows, self.used, self.targets, self.settled, self.looks, self.atoms, self.library = kept
             return False
         return True
 
@@ -249,6 +301,7 @@ class _Search:
         motion = replace(motion, rates={n: r for n, r in motion.rates.items() if n not in noise})
         self.settled = replace(refit(self.rows, motion, self.used), schemes=self.settled.schemes)
         self.atoms = atoms_of(self.rows)
+        self.library = library_of(self.rows, terms_of(self.atoms), self.used)
         return means
 
     def ruled(self) -> tuple[Settled, tuple[Rule, ...], Bool[np.ndarray, "N F"]]:
@@ -257,11 +310,12 @@ class _Search:
         self.progress("rules")
         solved = [name for name in self.targets if name not in self.open]
         motion = self.settled.motion
-        rules = find_rules(self.rows, motion, solved, self.used, self.rules)
-        off = unexplained(self.rows, solved, predicted(self.rows, motion, rules)[0], self.used).any(axis=1)
+        motion, rules = find_events(self.rows, motion, solved, self.used, self.rules)
+        after, acted = predicted(self.rows, motion, rules)
+        met = ~unexplained(self.rows, solved, after, self.used).any(axis=1) & (self.used | ~acted)
         events = events_of(rules, self.rows)
-        settled = refit(self.rows, motion, ~off & self.used, events)
-        settled = pruned(self.rows, settled, ~off & self.used, events)
+        settled = refit(self.rows, motion, met, events)
+        settled = pruned(self.rows, settled, met, events)
         after, _ = predicted(self.rows, settled.motion, rules)
         return settled, rules, unexplained(self.rows, solved, after, self.used)
 
@@ -283,34 +337,34 @@ class _Search:
             return False
         memory, look = found
         kept = self.rows, self.memories, self.looks, self.settled, self.used, self.rules
+        short = self.short_looks()
         self.rows = memory.added(self.rows)
         self.memories = (*self.memories, memory)
         self.rules = (*self.rules, *memory.rules)
         rates = {key: Look((rate.terms,), rate.weights, 0.5, 0.0) for key, rate in memory.rates}
-        schemes = None
-        looks = {**self.looks, name: look, **rates}
-        settled = settle(self.rows, looks, self.used, schemes)
-        self.looks = looks
+        looks = {**short, name: look, **rates}
+        settled = settle(self.rows, looks, self.used)
+        self.looks = {**self.looks, **looks}
         if settled.bits > (1 - SAVED) * kept[3].bits:
             self.rows, self.memories, self.looks, self.settled, self.used, self.rules = kept
             return False
         self.settled = settled
         self.atoms = atoms_of(self.rows)
+        self.library = library_of(self.rows, terms_of(self.atoms), self.used)
         return True
 
 
 def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float]) -> Law:
     search.first()
     search.centre()
-    for _ in range(TURNS):
-        wanted = search.wanted
-        if not wanted or not search.propose(wanted):
-            break
+    search.propose_shapes()
     if search.wanted and search.hide():
-        search.propose(search.wanted)
-    for name in search.wanted:
+        search.propose_shapes()
+    for name in sorted(search.wanted, key=lambda name: -search.looks[name].bits):
         if name in search.wanted and search.remember(name):
-            search.propose(search.wanted)
+            search.propose_shapes()
+    if search.wanted:
+        search.leave_out()
     noise = _noise(search)
     constants = {**still, **search.left_out(noise)}
     settled, rules, off = search.ruled()
@@ -319,6 +373,7 @@ def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float
         if search.remember(name):
             settled, rules, off = search.ruled()
             break
+    search.settled = settled
     missed = int(off.any(axis=1).sum())
     open_ = tuple(search.open)
     return Law(search.rows.fields, settled.motion, rules, derived, constants, open_, noise, missed, search.rows)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, permutations
+from itertools import product as iter_product
 
 import numpy as np
 
@@ -12,6 +14,12 @@ from visualpatchworld.search.rows import Rows
 
 WAVES = 90.0  # radians over the range of a field, up to which waves are looked for
 ARC = 0.3  # radians
+CENTRES = 7  # of a pull that are tried along each axis
+FEW_FIELDS = 4  # more fields get fewer centres
+MOST_PLACES = 8  # fields that may span a plane with a pull
+SIMILAR = 0.1  # the two axes of a plane have spreads of a similar size
+SOFT = (0.15, 0.5)  # of the spread: how soft a pull is near its centre
+MOST_FACTORS = 4  # of a term that is tried without some of them
 MOST_TERMS = 1400  # columns of one regression: more take longer than a second
 
 
@@ -139,6 +147,9 @@ def shapes_of(rows: Rows, atoms: Atoms, levels: int = 24) -> list[Expr]:
         if seen.min() >= 0:
             for p in np.geomspace(0.03, 30.0, levels) * max(float(np.median(seen)), 1e-9):
                 found += ratio_shapes(x, float(p))
+        if abs(seen.min()) > 1e-3 * spread:  # a column may be shown with an offset: poles lie below all that was seen
+            for p in np.geomspace(0.03, 30.0, levels) * max(float(np.median(seen - seen.min())), 1e-9) - seen.min():
+                found.append(number(1.0) / (number(float(p), free=True) + x))
         for p in np.geomspace(0.1, 5.0, 12) / spread:
             found += rate_shapes(x, float(p))
     plain = list(atoms.plain)
@@ -151,6 +162,23 @@ def shapes_of(rows: Rows, atoms: Atoms, levels: int = 24) -> list[Expr]:
     return found
 
 
+def pulls_of(rows: Rows, atoms: Atoms) -> list[Expr]:
+    """Pulls towards points of the plane that two fields span, on a coarse grid of the point and of how soft they are."""
+    found: list[Expr] = []
+    values = rows.values()
+    places = [x for x in atoms.plain if x.name in rows.names and rows.fields[rows.at(x.name)].shown]
+    count = CENTRES if len(places) <= FEW_FIELDS else CENTRES - 2
+    ranges = {x: np.linspace(values[x.name].min(), values[x.name].max(), count + 2)[1:-1] for x in places}
+    for a, b in permutations(places[:MOST_PLACES], 2):
+        size = float(np.std(values[a.name]))
+        if not SIMILAR < size / max(float(np.std(values[b.name])), 1e-12) < 1 / SIMILAR:
+            continue
+        for p, q, soft in iter_product(ranges[a], ranges[b], SOFT):
+            gaps = [x - number(float(c), free=True) for x, c in ((a, p), (b, q))]
+            found.append(call("pull", *gaps, number(soft * size, free=True)))
+    return found
+
+
 def factors_of(atoms: Atoms) -> list[Expr]:
     """What a shape may be multiplied by."""
     return [number(1.0), *atoms.plain, *atoms.inputs, *atoms.trig, *atoms.whole]
@@ -158,6 +186,17 @@ def factors_of(atoms: Atoms) -> list[Expr]:
 
 def shaped(shapes: Sequence[Expr], factors: Sequence[Expr]) -> list[Expr]:
     return [product(factor, shape) for factor in factors for shape in shapes]
+
+
+def parts_of(term: Expr) -> list[Expr]:
+    """Products of some of the factors of a term, the longest first."""
+    factors, queue = [], [term]
+    while queue:
+        node = queue.pop(0)
+        queue = [*node.args, *queue] if node.op == "mul" else queue
+        factors += [node] if node.op != "mul" else []
+    sizes = range(len(factors) - 1, 0, -1) if len(factors) <= MOST_FACTORS else ()
+    return list(dict.fromkeys(product(*part) for size in sizes for part in combinations(factors, size)))
 
 
 def groups_of(terms: Sequence[Expr]) -> list[tuple[int, ...]]:

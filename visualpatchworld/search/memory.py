@@ -89,7 +89,9 @@ def delay(rows: Rows, name: str, steps: int) -> Memory:
         )
     else:
         pairs = ((var(name), var(names[0])),)
-    return Memory(f"{name}, {steps} steps late", fields, known[:, :steps], known[:, 1:], pairs, (rule,))
+    return Memory(
+        f"{name}, {steps} steps late", fields, known[:, :steps], known[:, 1:], pairs, (rule,), bits=15.0 + 5.0 * steps
+    )
 
 
 def _past(rows: Rows, column: np.ndarray, steps: int, nothing: float) -> np.ndarray:

@@ -8,18 +8,26 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.grammar.expr import Expr, columns, number, product
-from visualpatchworld.search.library import Atoms, factors_of, shapes_of
+from visualpatchworld.search.library import Atoms, factors_of, pulls_of, shapes_of
 from visualpatchworld.search.regress import score_tests
 from visualpatchworld.search.rows import Rows
 
 BEST = 4  # proposals that are polished and handed on
+KINDS = 20  # of shapes whose inner number is polished before they are compared
 ROWS = 1200  # that are looked at
-ZOOM = (0.35, 0.08, 0.015)  # relative widths of the polishing grids
+PULL_ROWS = 400  # that pulls are compared in: there are many
+ZOOM = (0.35, 0.08, 0.015, 0.003, 0.0006)  # relative widths of the polishing grids
 POINTS = 9
 
 
 def proposals(
-    rows: Rows, atoms: Atoms, supports: Sequence[Sequence[Expr]], name: str, used: Bool[np.ndarray, " N"], end: float
+    rows: Rows,
+    atoms: Atoms,
+    supports: Sequence[Sequence[Expr]],
+    name: str,
+    used: Bool[np.ndarray, " N"],
+    end: float,
+    most: int = BEST,
 ) -> list[Expr]:
     """Shaped terms, each with its inner number polished, that take most of what some supports leave of a field.
 
@@ -34,6 +42,9 @@ def proposals(
     factors = list(dict.fromkeys((*factors_of(atoms), *terms)))
     bent = between(shapes, rows, end)
     plain = between(factors, rows, end)
+    pulls = pulls_of(rows, atoms)
+    few = np.arange(0, len(rows), max(1, len(rows) // PULL_ROWS))
+    drawn = between(pulls, rows.taken(few), end)
     found = _freed_terms(supports, rows, target, end)
     for support in supports:
         basis = between(support, rows, end)
@@ -42,19 +53,36 @@ def proposals(
         # A few events would otherwise decide what is proposed.
         limit = 6.0 * float(np.median(np.abs(residual))) + 3.0 * float(np.quantile(np.abs(residual), 0.8))
         residual = np.clip(residual, -limit, limit)
-        best: list[tuple[float, Expr]] = []
-        for place, factor in enumerate(factors):
-            gains = score_tests(plain[:, [place]] * bent, residual, basis)
-            best += [(float(gains[j]), product(factor, shapes[j])) for j in np.argsort(-gains)[:BEST]]
-        best.sort(key=lambda item: -item[0])
-        new = 0
-        for _, term in best:
-            kind = term.with_free([0.0] * len(term.free_values))
-            if kind not in found:
-                found[kind] = polished(term, rows, residual, basis, end)
-                new += 1
-            if new >= BEST:
-                break
+        gains = score_tests(drawn, residual[few], basis[few]) if pulls else np.zeros(0)
+        for kind, term in {_kind(pulls[j]): pulls[j] for j in np.argsort(-gains)[:most][::-1]}.items():
+            found.setdefault(kind, polished(term, rows, residual, basis, end)[1])
+        for bring in (False, True):  # the shaped term alone, or with its factor as it is: f * (1 + c * shape)
+            best: list[tuple[float, int, Expr]] = []
+            for place, factor in enumerate(factors):
+                own = plain[:, [place]]
+                if bring and (factor in support or not np.isfinite(own).all()):
+                    continue
+                beside = np.concatenate([basis, own], axis=1) if bring else basis
+                taken = float(score_tests(own, residual, basis)[0]) if bring else 0.0
+                gains = taken + score_tests(own * bent, residual, beside)
+                best += [(float(gains[j]), place, shapes[j]) for j in np.argsort(-gains)[:most]]
+            best.sort(key=lambda item: -item[0])
+            kinds: dict[Expr, tuple[int, Expr]] = {}
+            for _, place, shape in best:
+                term = product(factors[place], shape)
+                if len(kinds) < KINDS:
+                    kinds.setdefault(_kind(term), (place, term))
+            # On a coarse grid a wrong shape may happen to lie nearer than the right one.
+            fine = []
+            for kind, (place, term) in kinds.items():
+                own = plain[:, [place]]
+                taken = float(score_tests(own, residual, basis)[0]) if bring else 0.0
+                gain, term = polished(
+                    term, rows, residual, np.concatenate([basis, own], axis=1) if bring else basis, end
+                )
+                fine.append((gain + taken, term, kind))
+            new = [(term, kind) for _, term, kind in sorted(fine, key=lambda item: -item[0]) if kind not in found]
+            found.update({kind: term for term, kind in new[: most // 2 if bring else most]})
     return list(found.values())
 
 
@@ -70,7 +98,7 @@ def _freed_terms(supports: Sequence[Sequence[Expr]], rows: Rows, target: np.ndar
             rest = np.delete(between(support, rows, end), place, axis=1)
             rest = rest[:, np.isfinite(rest).all(axis=0)]
             left = target - rest @ np.linalg.lstsq(rest, target, rcond=1e-12)[0] if rest.shape[1] else target
-            found[kind] = polished(loose, rows, left, rest, end)
+            found[kind] = polished(loose, rows, left, rest, end)[1]
     return found
 
 
@@ -84,6 +112,20 @@ def freed(term: Expr) -> Expr | None:
     return term.substituted(waves) if len(waves) == 1 and not term.free_values else None
 
 
+def _kind(term: Expr) -> Expr:
+    return term.with_free([0.0] * len(term.free_values))
+
+
+def without_imitations(support: Sequence[Expr]) -> list[tuple[Expr, ...]]:
+    """The support without all bent terms of a variable, for each variable that has several: they may imitate one shape."""
+    found = []
+    for name in sorted({name for term in support for name in term.variables}):
+        kept = tuple(term for term in support if name not in term.variables or not term.free_values)
+        if len(support) - len(kept) > 1:
+            found.append(kept)
+    return list(dict.fromkeys(found))
+
+
 def between(terms: Sequence[Expr], rows: Rows, end: float) -> Float[np.ndarray, "N m"]:
     """Terms between both ends of a step."""
     found = np.zeros((len(rows), len(terms)))
@@ -93,12 +135,17 @@ def between(terms: Sequence[Expr], rows: Rows, end: float) -> Float[np.ndarray, 
     return found
 
 
-def polished(term: Expr, rows: Rows, residual: np.ndarray, basis: np.ndarray, end: float) -> Expr:
-    """The same term with the inner number that takes most of the residual, on ever finer grids."""
+def polished(term: Expr, rows: Rows, residual: np.ndarray, basis: np.ndarray, end: float) -> tuple[float, Expr]:
+    """The gain of the term with the inner number that takes most of the residual, on ever finer grids."""
+    gain = 0.0
     for width in ZOOM:
-        (value, *rest) = term.free_values
-        size = max(abs(value), 0.05 * abs(rest[0]) if rest else 0.0, 1e-3)
-        grid = [term.with_free([value + width * size * step, *rest]) for step in np.linspace(-1, 1, POINTS)]
-        gains = score_tests(between(grid, rows, end), residual, basis)
-        term = grid[int(np.argmax(gains))]
-    return term
+        for slot, value in enumerate(term.free_values):
+            now = list(term.free_values)
+            size = max(abs(value), 0.2 * max(map(abs, now)), 1e-3)
+            grid = [
+                term.with_free([*now[:slot], value + width * size * step, *now[slot + 1 :]])
+                for step in np.linspace(-1, 1, POINTS)
+            ]
+            gains = score_tests(between(grid, rows, end), residual, basis)
+            gain, term = float(gains.max()), grid[int(np.argmax(gains))]
+    return gain, term

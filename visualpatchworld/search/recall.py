@@ -21,10 +21,12 @@ from visualpatchworld.search.settle import Look, look_at
 
 ENDS = (0.0, 0.5)  # of a step, beside that of the look before
 LAG_REACH = 0.07  # around the grid's best share: a bit more than the grid's own steps
-BETTER = 0.85  # of the bits: less is not worth a hidden field
+BETTER = 0.95  # of the bits: less is not worth a hidden field
+WAVES = 10  # shapes of a clock that are tried: several look alike in a short episode
 SMALL = 6  # terms of the supports that memory is tried with
 MOST_BASE = 40
 LIKELY = 5  # delays and lags that are looked at in full
+POLISHED = 3  # memories whose inner numbers are polished before they are compared
 
 
 def recall(
@@ -39,19 +41,25 @@ def recall(
     )
     # A look without the memory says little of where in a step its terms count.
     ends = tuple(dict.fromkeys((look.end, *ENDS)))
-    start = look_at(rows, base, name, used, ends=ends, under=_under(rows, motion, name))
-    best: tuple[float, Memory, Look] | None = None
+    start = look_at(rows, base, name, used, ends=ends, polish=False, under=_under(rows, motion, name))
+    rough: list[tuple[float, int, Memory]] = []
     likely = _likely(rows, base, list(memories(rows)), name, used, ends)
     for memory in (*likely, *_scored(rows, base, name, used, start.end)):
         found = _with_memory(rows, base, memory, name, used, ends, motion)
-        if found is not None and (best is None or found.bits + memory.bits < best[0]):
-            best = found.bits + memory.bits, memory, found
+        if found is not None:
+            rough.append((found.bits + memory.bits, len(rough), memory))
+    rough.sort(key=lambda item: item[:2])
+    looks = [
+        (_with_memory(rows, base, memory, name, used, ends, motion, polish=True), memory)
+        for _, _, memory in rough[:POLISHED]
+    ]
+    best = min(((f.bits + m.bits, k, m, f) for k, (f, m) in enumerate(looks) if f is not None), default=None)
     if best is None or best[0] > BETTER * (start.bits if motion is not None else min(look.bits, start.bits)):
         return None
-    _, memory, found = best
+    _, _, memory, found = best
     if memory.name.endswith("lagged"):
         memory = _polished_lag(rows, memory, name, used, found)
-        found = _with_memory(rows, base, memory, name, used, ends, motion) or found
+        found = _with_memory(rows, base, memory, name, used, ends, motion, polish=True) or found
     return memory, found
 
 
@@ -101,6 +109,7 @@ def _with_memory(
     used: np.ndarray,
     ends: Sequence[float],
     motion: Motion | None = None,
+    polish: bool = False,
 ) -> Look | None:
     """The best short sums with what the memory shows beside, or in place of, what is done now."""
     if not memory.fields:
@@ -121,7 +130,7 @@ def _with_memory(
         hidden = tuple(var(f.name) for f in memory.fields)
         if memory.fields[0].name == "clock":
             only = Atoms(hidden, (), (), (), ())
-            waves = proposals(more, only, [(), tuple(base[:SMALL])], name, used, ends[0])
+            waves = proposals(more, only, [(), tuple(base[:SMALL])], name, used, ends[0], WAVES)
             terms = list(dict.fromkeys((*base, *waves)))
         else:
             shown = hidden
@@ -130,7 +139,7 @@ def _with_memory(
                 shown = tuple(call("where", call("lt", h, float(p)), 1.0, 0.0) for h in hidden for p in levels)
             gated = [product(term, h) for h in shown for term in (number(1.0), *base) if _short(term)]
             terms = list(dict.fromkeys((*base, *gated)))
-    return look_at(more, terms, name, used, ends=ends, under=_under(more, motion, name, memory))
+    return look_at(more, terms, name, used, ends=ends, polish=polish, under=_under(more, motion, name, memory))
 
 
 def _short(term: Expr) -> bool:

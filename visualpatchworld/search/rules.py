@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool
 from scipy.optimize import minimize
 
-from visualpatchworld.grammar.expr import Expr, call, number, var
+from visualpatchworld.grammar.expr import FIXED_BITS, NUMBER_BITS, Expr, call, number, var
+from visualpatchworld.search.contact import contacts
+from visualpatchworld.search.guards import FALSE_ALARM, LEAST, Pool, before, guards_of, pool_of, stumps
 from visualpatchworld.search.motion import Both, Events, Motion, States
 from visualpatchworld.search.regress import data_bits
 from visualpatchworld.search.rows import Rows
@@ -22,22 +24,13 @@ from visualpatchworld.search.settle import floor_of
 
 OFF = 60.0  # floors: a residual beyond is not explained
 OFF_MEDIANS = 30.0  # the same in medians of what a law leaves, where it is not exact
-FALSE_ALARM = 3.0  # rows that a guard takes in wrongly weigh so much against one that it explains
-LEAST = 2  # rows that a rule must explain
 MOST_RULES = 10
-GUARDS = 6  # that are tried for each rule
 # Where rules act: "sub-step" (after each), "between" (after its fast fields), "step" (once, after all motion) and "first".
-MOST_VALUES = 24  # of a whole number that guards compare it with
 UNCLEAN = 0.02  # of the rows that a rule changes may stay wrong in the fields that it sets
 OPTIONS = 3  # assignments of a field that are tried where sub-steps hide what was set
 POLISHED = 4  # rules whose numbers are polished before they are compared
 MOST_SET = 4  # fields that one rule sets
 RULE_BITS = 8.0  # that a rule exists, where it acts and which fields it sets
-
-
-def before(name: str) -> Expr:
-    """The value of a field before the step."""
-    return var(f"{name}@0")
 
 
 @dataclass(frozen=True)
@@ -50,7 +43,9 @@ class Rule:
 
     @property
     def bits(self) -> float:
-        return RULE_BITS + sum(g.bits for g in self.guards) + sum(e.bits for _, e in self.sets)
+        repeated = len(self.free_values) - len(set(self.free_values))  # the same number again, such as a wall
+        parts = (*self.guards, *(e for _, e in self.sets))
+        return RULE_BITS + sum(e.bits for e in parts) - repeated * (NUMBER_BITS - FIXED_BITS)
 
     @property
     def free_values(self) -> tuple[float, ...]:
@@ -141,7 +136,9 @@ def find_rules(
         if off.any(axis=1).sum() < LEAST:
             break
         found = []
-        for rule in _candidates(rows, targets, after, off, 1 if motion.scheme.substeps == 1 else OPTIONS):
+        options = 1 if motion.scheme.substeps == 1 else OPTIONS
+        touching = [Rule(*contact) for contact in contacts(rows, motion, targets, after, off)]
+        for rule in (*touching, *_candidates(rows, targets, after, off, options)):
             for version in _versions(rule, motion):
                 outcome, _ = predicted(rows, motion, [*rules, version])
                 left = residual_bits(rows, targets, outcome) + version.bits
@@ -178,13 +175,22 @@ def _versions(rule: Rule, motion: Motion) -> Iterator[Rule]:
 
 
 def _tidied(rows: Rows, motion: Motion, targets: Sequence[str], rules: list[Rule], kept: int) -> list[Rule]:
-    """The rules without those that others have made needless; the first ones keep memory and stay."""
-    for rule in rules[kept:]:
-        fewer = [other for other in rules if other is not rule]
-        with_it = residual_bits(rows, targets, predicted(rows, motion, rules)[0])
-        without = residual_bits(rows, targets, predicted(rows, motion, fewer)[0])
-        if without <= with_it + rule.bits:
-            rules = fewer
+    """The rules without guards and whole rules that others have made needless; the first ones keep memory and stay."""
+
+    def bits(rules: Sequence[Rule]) -> float:
+        left = residual_bits(rows, targets, predicted(rows, motion, rules)[0])
+        return left + sum(rule.bits for rule in rules)
+
+    least = bits(rules)
+    for place in range(len(rules) - 1, kept - 1, -1):
+        rule, others = rules[place], [*rules[:place], *rules[place + 1 :]]
+        single = [replace(rule, guards=(guard,)) for guard in rule.guards] if len(rule.guards) > 1 else []
+        if motion.scheme.substeps > 1:  # cuts that a second guard made up for
+            single += [_polished(rows, motion, targets, others, option) for option in single]
+        for option in (others, *([*rules[:place], one, *rules[place + 1 :]] for one in single)):
+            found = bits(option)
+            if found <= least:
+                rules, least = option, found
     return rules
 
 
@@ -221,86 +227,15 @@ def _candidates(
     rows: Rows, targets: Sequence[str], after: States, off: Bool[np.ndarray, "N F"], options: int
 ) -> list[Rule]:
     """Rules for the guards that hold rows together which are not explained."""
-    pool = _pool(rows, targets, after)
+    pool = pool_of(rows, targets, after)
     found: dict[Rule, None] = {}
     for name in targets:
         bad = off[:, rows.at(name)]
         if bad.sum() < LEAST:
             continue
-        for guards, inside in _guards(rows, pool, bad):
+        for guards, inside in guards_of(pool, bad):
             found.update(dict.fromkeys(_rules(rows, targets, after, off, guards, inside, options)))
     return [*found, *_doors(rows, targets, after, off, pool)]
-
-
-Pool = list[tuple[Expr, Float[np.ndarray, " N"]]]
-
-
-def _pool(rows: Rows, targets: Sequence[str], after: States) -> Pool:
-    """Expressions that thresholds are looked for on: what motion gives, what was, what is done, and how things lie."""
-    values = rows.values(after) | {f"{name}@0": rows.before[:, k] for k, name in enumerate(rows.names)}
-    moving = [f.name for f in rows.fields if f.kind in ("plain", "whole")]
-    exprs = [var(name) for name in moving]
-    exprs += [before(name) for name in moving]
-    exprs += [call("abs", var(name)) for name in moving]
-    exprs += [var(name) for name in rows.inputs]
-    for f in rows.fields:
-        seen = np.unique(rows.before[:, rows.at(f.name)]) if f.kind == "whole" else ()
-        exprs += [call("eq", var(f.name), float(value)) for value in seen[:MOST_VALUES]]
-    for i, a in enumerate(moving):
-        for b in moving[i + 1 :]:
-            exprs += [var(a) - var(b), call("hypot", var(a), var(b))]
-    with np.errstate(all="ignore"):
-        return [
-            (e, np.nan_to_num(np.asarray(e.evaluate(values), float), nan=0.0, posinf=1e30, neginf=-1e30)) for e in exprs
-        ]
-
-
-def _guards(
-    rows: Rows, pool: Pool, bad: Bool[np.ndarray, " N"]
-) -> list[tuple[tuple[Expr, ...], Bool[np.ndarray, " N"]]]:
-    """The best single thresholds, and pairs of them where one alone takes in too many other rows."""
-    everything = np.ones(len(bad), bool)
-    single = [stump for expr, value in pool for stump in _stumps(expr, value, bad, everything, FALSE_ALARM)]
-    single.sort(key=lambda item: -item[0])
-    found = [((guard,), inside) for score, guard, inside in single[:GUARDS] if score >= LEAST]
-    loose = [stump for expr, value in pool for stump in _stumps(expr, value, bad, everything, 0.2)]
-    loose.sort(key=lambda item: -item[0])
-    for _, guard, inside in loose[: GUARDS // 2]:
-        if bad[inside].all():
-            continue
-        seconds = [stump for expr, value in pool for stump in _stumps(expr, value, bad, inside, FALSE_ALARM)]
-        seconds.sort(key=lambda item: -item[0])
-        found += [((guard, second), both) for score, second, both in seconds[:3] if score >= LEAST]
-    return found
-
-
-def _stumps(
-    expr: Expr,
-    value: Float[np.ndarray, " N"],
-    bad: Bool[np.ndarray, " N"],
-    rows: Bool[np.ndarray, " N"],
-    penalty: float,
-) -> list[tuple[float, Expr, Bool[np.ndarray, " N"]]]:
-    """The best cut on either side: explained rows less a penalty for the others, the guard, and the rows inside."""
-    places = np.flatnonzero(rows)
-    found = []
-    for sign, op in ((-1.0, "gt"), (1.0, "lt")):
-        order = places[np.argsort(sign * value[places], kind="stable")]
-        sorted_values = value[order]
-        gain = np.cumsum(np.where(bad[order], 1.0, -penalty))
-        ends = np.append(sorted_values[1:] != sorted_values[:-1], False)  # a cut lies between different values
-        gain = np.where(ends, gain, -np.inf)
-        if not len(gain) or not np.isfinite(gain.max()):
-            continue
-        last = int(np.argmax(gain))
-        cut = 0.5 * (sorted_values[last] + sorted_values[last + 1])
-        inside = np.zeros(len(value), bool)
-        inside[order[: last + 1]] = True
-        guard = call(op, expr, number(float(cut), free=True))
-        if expr.op == "eq":
-            guard = expr if op == "gt" else replace(expr, op="ne")
-        found.append((float(gain[last]) - 0.05 * expr.bits, guard, inside))
-    return found
 
 
 def _rules(
@@ -326,15 +261,14 @@ def _rules(
         # Inside sub-steps a field may be off only because another one was set.
         for part in dict.fromkeys((sets, *((one,) for one in sets if options > 1))):
             # A field that is held at the value beyond which it would go needs one number, not two.
-            held = {name: expr.value for name, expr in part if expr.op == "number"}
+            held = {name: expr for name, expr in part if expr.op == "number"}
             yield from dict.fromkeys((Rule(tuple(_tied(guard, held) for guard in guards), part), Rule(guards, part)))
 
 
-def _tied(guard: Expr, held: Mapping[str, float]) -> Expr:
+def _tied(guard: Expr, held: Mapping[str, Expr]) -> Expr:
     expr = guard.args[0]
     if guard.op in ("gt", "lt") and expr.op == "var" and expr.name in held:
-        reach = held[expr.name]
-        return replace(guard, args=(expr, number(reach, free=True)))
+        return replace(guard, args=(expr, held[expr.name]))
     return guard
 
 
@@ -349,6 +283,11 @@ def _assignments(name: str, seen: np.ndarray, given: np.ndarray, old: np.ndarray
         (var(name) + number(float(np.median(seen - given)), free=True), given + np.median(seen - given)),
         (number(float(np.nanmedian(ratio)), free=True) * var(name), float(np.nanmedian(ratio)) * given),
     ]
+    # Inside sub-steps a field goes on after it was set; where that was in the last one, it shows as it is.
+    values, counts = np.unique(np.round(seen / (2.0 * floor)), return_counts=True)
+    if counts.max() >= LEAST:
+        often = float(seen[np.round(seen / (2.0 * floor)) == values[np.argmax(counts)]][0])
+        options.append((number(often, free=True), np.full_like(seen, often)))
     scored = [
         (data_bits(seen - values, floor) + expr.bits, place, expr) for place, (expr, values) in enumerate(options)
     ]
@@ -380,7 +319,7 @@ def _doors(rows: Rows, targets: Sequence[str], after: States, off: Bool[np.ndarr
         bad = np.any(off, axis=1)
         options: list[tuple[tuple[Expr, ...], np.ndarray]] = [((crossing,), inside)]
         for expr, value in pool:
-            for _, guard, both in _stumps(expr, value, bad, inside, FALSE_ALARM):
+            for _, guard, both in stumps(expr, value, bad, inside, FALSE_ALARM):
                 options.append(((crossing, guard), both))
         options.sort(key=lambda item: -(bad[item[1]].sum() - FALSE_ALARM * (~bad[item[1]]).sum()))
         for guards, both in options[:6]:

@@ -9,9 +9,18 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from visualpatchworld.grammar.expr import Expr, columns, var
-from visualpatchworld.search.library import groups_of
+from visualpatchworld.search.library import groups_of, parts_of
 from visualpatchworld.search.motion import Both, Motion, Rate, Scheme, Stages, averages
-from visualpatchworld.search.regress import OUTLYING, beam, best_sums, data_bits, normalised, steady_weights, weights_of
+from visualpatchworld.search.regress import (
+    OUTLYING,
+    Sum,
+    beam,
+    best_sums,
+    data_bits,
+    normalised,
+    steady_weights,
+    weights_of,
+)
 from visualpatchworld.search.rows import Rows, free_rows
 
 ENDS = (0.0, 0.25, 0.5, 0.75, 1.0)  # how much the end of a step counts in a term: Euler, trapezoid, after the fact
@@ -22,10 +31,15 @@ WEIGHT_BITS = 14.0  # of a term's own weight: the digits that data can tell
 SCHEME_BITS = 1.0  # more for every scheme further down the list
 BEST_SCHEMES = 5
 ROUNDS = 12  # of rates from stages and stages from rates; a long step needs many, and then a wrong scheme would win
+FIRST_ROUNDS = 4  # of every scheme; only the best go on
+WORTH_MORE = 8  # schemes that get all rounds
+WORTH_A_TURN = (8, 4)  # supports of a field that go on to the next turn under a scheme
 STRAYED = 4.0  # times its first value: how far an inner number may go while it is polished
 POLISH = 6  # Gauss-Newton steps of inner numbers in a first look
+PER_SIZE = 5  # sums of each size whose inner numbers are polished, and one
 SUPPORTS = 16  # that a first look hands on, beside the best of each size
 SHORT = 6  # terms of a support whose inner numbers are polished before it is compared with others
+CUTS = 12  # values on either side of a threshold that it is moved to
 SURE = 3000.0  # standard errors: data without noise tell the weight of a true term to far more digits
 EXACT = 2.0  # floors: a median residual below this is exact
 
@@ -58,19 +72,71 @@ def floor_of(rows: Rows, k: int) -> float:
     return 4.0 * float(rows.floors[k])
 
 
-def first_looks(
-    rows: Rows, terms: Sequence[Expr], targets: Sequence[str], used: Bool[np.ndarray, " N"]
-) -> dict[str, Look]:
-    """The best sums for the change of each field, terms taken between both ends of a step."""
+@dataclass(frozen=True)
+class Library:
+    """Terms with their columns at both ends of a step, scaled to unit length at the start, and their Gram matrices."""
+
+    terms: tuple[Expr, ...]
+    left: Float[np.ndarray, "N m"]
+    right: Float[np.ndarray, "N m"]
+    length: Float[np.ndarray, " m"]
+    grams: tuple[np.ndarray, np.ndarray, np.ndarray]  # of the starts, of both ends mixed, of the ends
+    used: Bool[np.ndarray, " N"]
+
+    def at(self, end: float) -> Float[np.ndarray, "m m"]:
+        starts, mixed, ends = self.grams
+        return (1 - end) ** 2 * starts + end * (1 - end) * mixed + end**2 * ends
+
+    def with_terms(self, rows: Rows, terms: Sequence[Expr]) -> Library:
+        """The same with some terms more."""
+        new = _scaled(rows, [term for term in dict.fromkeys(terms) if term not in set(self.terms)], self.used)
+        old, more = (self.left[self.used], self.right[self.used]), (new[1][self.used], new[2][self.used])
+        grams = []
+        for own, across, other in (
+            (self.grams[0], old[0].T @ more[0], more[0].T @ more[0]),
+            (self.grams[1], old[0].T @ more[1] + old[1].T @ more[0], _mixed(*more)),
+            (self.grams[2], old[1].T @ more[1], more[1].T @ more[1]),
+        ):
+            grams.append(np.block([[own, across], [across.T, other]]))
+        return Library(
+            (*self.terms, *new[0]),
+            np.concatenate([self.left, new[1]], axis=1),
+            np.concatenate([self.right, new[2]], axis=1),
+            np.concatenate([self.length, new[3]]),
+            (grams[0], grams[1], grams[2]),
+            self.used,
+        )
+
+
+def library_of(rows: Rows, terms: Sequence[Expr], used: Bool[np.ndarray, " N"]) -> Library:
+    """A library of the terms that are finite and not zero in these rows."""
+    kept, left, right, length = _scaled(rows, terms, used)
+    a, b = left[used], right[used]
+    return Library(kept, left, right, length, (a.T @ a, _mixed(a, b), b.T @ b), used)
+
+
+def _mixed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    both = a.T @ b
+    return both + both.T
+
+
+def _scaled(
+    rows: Rows, terms: Sequence[Expr], used: Bool[np.ndarray, " N"]
+) -> tuple[tuple[Expr, ...], np.ndarray, np.ndarray, np.ndarray]:
     left = columns(terms, rows.values(), len(rows))
     right = columns(terms, rows.values(rows.after), len(rows))
     _, length = normalised(left[used])
     live = np.isfinite(left).all(axis=0) & np.isfinite(right).all(axis=0) & (length > 0)
-    terms = [term for term, fine in zip(terms, live, strict=True) if fine]
-    left, right, length = left[:, live] / length[live], right[:, live] / length[live], length[live]
-    a, b = left[used], right[used]
-    aa, ab, bb = a.T @ a, a.T @ b, b.T @ b
-    mixed = ab + ab.T
+    kept = tuple(term for term, fine in zip(terms, live, strict=True) if fine)
+    return kept, left[:, live] / length[live], right[:, live] / length[live], length[live]
+
+
+def first_looks(
+    rows: Rows, library: Library, targets: Sequence[str], used: Bool[np.ndarray, " N"], ends: Sequence[float] = ENDS
+) -> dict[str, Look]:
+    """The best sums for the change of each field, terms taken between both ends of a step."""
+    terms, length = library.terms, library.length
+    a, b = library.left[used], library.right[used]
     groups = groups_of(terms)
     looks = {}
     for name in targets:
@@ -78,8 +144,8 @@ def first_looks(
         y = rows.change[:, k]
         ya, yb = a.T @ y[used], b.T @ y[used]
         kept: dict[int, None] = {}
-        for end in ENDS[::2]:
-            gram = (1 - end) ** 2 * aa + end * (1 - end) * mixed + end**2 * bb
+        for end in ends[::2]:
+            gram = library.at(end)
             size = np.sqrt(np.maximum(np.diag(gram), 1e-12))
             cross = ((1 - end) * ya + end * yb) / size
             for supports in beam(gram / np.outer(size, size), cross, groups):
@@ -93,7 +159,8 @@ def first_looks(
             [terms[p] for p in places],
             name,
             used,
-            (left[:, places] * length[places], right[:, places] * length[places]),
+            (library.left[:, places] * length[places], library.right[:, places] * length[places]),
+            ends,
         )
     return looks
 
@@ -106,8 +173,9 @@ def look_at(
     both: tuple[np.ndarray, np.ndarray] | None = None,
     ends: Sequence[float] = ENDS,
     under: tuple[Stages, bool] | None = None,
+    polish: bool = True,
 ) -> Look:
-    """The best sums of these terms, inner numbers polished, at whichever point of a step suits best.
+    """The best sums of these terms, inner numbers polished if wanted, at whichever point of a step suits best.
 
     With `under`, terms are taken where a scheme takes them: its stages, and whether the field is a fast one.
     """
@@ -119,21 +187,27 @@ def look_at(
     if both is None:
         both = columns(terms, rows.values(), len(rows)), columns(terms, rows.values(rows.after), len(rows))
     groups, costs = groups_of(terms), costs_of(terms)
-    best: tuple[float, list, float] | None = None
+    polish &= any(term.free_values for term in terms)
+    per_size = PER_SIZE if polish else 2
+    best: tuple[float, list[Sum], float] | None = None
     for end in ends:
         mixed = (1 - end) * both[0] + end * both[1]
-        sums = best_sums(mixed, y, costs, used, floor, groups)
+        sums = best_sums(mixed, y, costs, used, floor, groups, per_size=per_size)
         if best is None or sums[0].bits < best[0]:
             best = sums[0].bits, sums, end
     assert best is not None
     _, sums, end = best
     scored = []
-    short = {len(found.support): found for found in reversed(sums)}
-    chosen = {id(found): found for found in (*sums[:SUPPORTS], *short.values())}
+    sizes: dict[int, list[Sum]] = {}
+    for found in sums:
+        sizes.setdefault(len(found.support), []).append(found)
+    # Inner numbers are still rough: a short sum may be exact once they are polished.
+    short = [found for group in sizes.values() for found in group[: per_size - 1]]
+    chosen = {id(found): found for found in (*sums[:SUPPORTS], *short)}
     for found in chosen.values():
         rate = Rate(tuple(terms[p] for p in found.support), tuple(found.weights))
         bits = found.bits
-        if any(term.free_values for term in rate.terms):
+        if polish and any(term.free_values for term in rate.terms):
             start = [v for term in rate.terms for v in term.free_values]
             rate, bits = _polished(rows, rate, name, used, under or (between_stages(rows, end), True))
             if _strayed(start, [v for term in rate.terms for v in term.free_values]):
@@ -231,13 +305,16 @@ def settle(
     few = rows.taken(_thinned(used, ROWS_TO_CHOOSE))
     rates = {name: look.rate for name, look in looks.items()}
     supports = {name: look.supports for name, look in looks.items()}
-    ranked = []
-    for place, scheme in enumerate(schemes or schemes_for(rates)):
-        motion, bits = _under(few, supports, Motion(rates, scheme), events)
-        ranked.append((bits + SCHEME_BITS * place, motion))
-    ranked.sort(key=lambda item: item[0])
-    best = _polished_supports(few, supports, ranked[0][1], events)
-    return replace(refit(rows, best, used, events), schemes=tuple(m.scheme for _, m in ranked[:BEST_SCHEMES]))
+    ranked = [(0.0, place, Motion(rates, scheme)) for place, scheme in enumerate(schemes or schemes_for(rates))]
+    for count, rounds in ((len(ranked), FIRST_ROUNDS), (WORTH_MORE, ROUNDS)):
+        tried = []
+        for _, place, motion in ranked[:count]:
+            motion, bits = _under(few, supports, motion, events, rounds)
+            tried.append((bits + SCHEME_BITS * place, place, motion))
+        ranked = sorted(tried, key=lambda item: item[:2])
+    motions = [motion for _, _, motion in ranked]
+    best = _polished_supports(few, supports, motions[0], events)
+    return replace(refit(rows, best, used, events), schemes=tuple(m.scheme for m in motions[:BEST_SCHEMES]))
 
 
 def _polished_supports(
@@ -280,15 +357,15 @@ def _thinned(used: Bool[np.ndarray, " N"], most: int) -> np.ndarray:
 
 
 def _under(
-    rows: Rows, supports: Mapping[str, Sequence[Support]], motion: Motion, events: Both | None
+    rows: Rows, supports: Mapping[str, Sequence[Support]], motion: Motion, events: Both | None, rounds: int
 ) -> tuple[Motion, float]:
     """The best supports under one scheme, by turns of stages from rates and rates from stages."""
     fast = motion.fast(rows.names)
     everything = np.ones(len(rows), bool)
     bits = np.inf
-    for turn in range(ROUNDS):
+    for turn in range(rounds):
         _, stages = motion.step(rows, events)
-        chosen, bits, last = {}, 0.0, bits
+        chosen, kept, bits, last = {}, {}, 0.0, bits
         for name, options in supports.items():
             k = rows.at(name)
             terms = list(dict.fromkeys(term for support in options for term in support))
@@ -296,24 +373,25 @@ def _under(
             place = {term: p for p, term in enumerate(terms)}
             y, floor = rows.change[:, k], floor_of(rows, k)
             free = free_rows(rows, k, everything)
-            best: tuple[float, Rate] | None = None
+            scored: list[tuple[float, int, Rate]] = []
             for support in options:
                 part = means[:, [place[term] for term in support]]
                 if not np.isfinite(part).all():
                     continue
                 weights, _ = steady_weights(part, y, free, floor, 1)
                 left = data_bits((y - part @ weights)[free], floor) + float(costs_of(support).sum())
-                if best is None or left < best[0]:
-                    best = left, Rate(support, tuple(weights))
-            if best is None:
+                scored.append((left, len(scored), Rate(support, tuple(weights))))
+            if not scored:
                 return motion, np.inf
-            bits += best[0]
-            rate = best[1]
-            if turn < ROUNDS - 1 and any(term.free_values for term in rate.terms):
+            scored.sort(key=lambda item: item[:2])
+            kept[name] = [rate.terms for _, _, rate in scored[: WORTH_A_TURN[min(turn, len(WORTH_A_TURN) - 1)]]]
+            bits += scored[0][0]
+            rate = scored[0][2]
+            if turn < rounds - 1 and any(term.free_values for term in rate.terms):
                 rate = fitted(rows, rate, stages, bool(fast[k]), y, everything, floor)
             chosen[name] = rate
         # Inner numbers that were moved go on in the supports that have them.
-        supports = {name: tuple(dict.fromkeys((chosen[name].terms, *options))) for name, options in supports.items()}
+        supports = {name: tuple(dict.fromkeys((chosen[name].terms, *options))) for name, options in kept.items()}
         if chosen == motion.rates:
             break
         motion = replace(motion, rates=chosen)
@@ -363,25 +441,78 @@ def pruned(rows: Rows, settled: Settled, used: Bool[np.ndarray, " N"], events: B
 def _without_one(
     rows: Rows, settled: Settled, name: str, used: Bool[np.ndarray, " N"], events: Both | None
 ) -> Settled | None:
-    """The motion without the least needed term of a rate, if that saves bits."""
+    """The motion without the least needed term of a rate, or factor of a bent term, if that saves bits."""
     motion, rate = settled.motion, settled.motion.rates[name]
     fast = bool(motion.fast(rows.names)[rows.at(name)])
     _, stages = motion.step(rows, events)
     k = rows.at(name)
     y, floor, mask = rows.change[:, k], floor_of(rows, k), free_rows(rows, k, used & ~stages.ruled)
     options = []
-    for drop in range(len(rate.terms)):
-        terms = tuple(term for p, term in enumerate(rate.terms) if p != drop)
-        fewer = Rate(terms, tuple(w for p, w in enumerate(rate.weights) if p != drop))
+    supports = [tuple(term for p, term in enumerate(rate.terms) if p != drop) for drop in range(len(rate.terms))]
+    for place, term in enumerate(rate.terms):
+        shorter = parts_of(term) if term.free_values else ()
+        supports += [(*rate.terms[:place], part, *rate.terms[place + 1 :]) for part in shorter]
+    weights = dict(zip(rate.terms, rate.weights, strict=True))
+    for terms in supports:
+        if len(set(terms)) < len(terms):
+            continue
+        fewer = Rate(terms, tuple(weights.get(term, 0.0) for term in terms))
         for _ in range(POLISH if any(term.free_values for term in terms) else 1):
             fewer = fitted(rows, fewer, stages, fast, y, mask, floor)
         left = y - averages(fewer.terms, rows, stages, fast) @ np.array(fewer.weights)
-        options.append((data_bits(left[mask], floor) + float(costs_of(terms).sum()), drop, fewer))
+        options.append((data_bits(left[mask], floor) + float(costs_of(terms).sum()), len(options), fewer))
     if not options:
         return None
     _, _, fewer = min(options, key=lambda item: item[:2])
     found = refit(rows, replace(motion, rates={**motion.rates, name: fewer}), used, events)
     return replace(found, schemes=settled.schemes) if found.bits < settled.bits else None
+
+
+def with_cuts(rows: Rows, settled: Settled, used: Bool[np.ndarray, " N"], events: Both | None = None) -> Settled:
+    """The same with thresholds where they leave the fewest bits; those on one expression are tied if that costs nothing.
+
+    A threshold has no derivative: between two values of its expression that were seen, nothing changes.
+    """
+    places: dict[Expr, list[tuple[str, int, Expr]]] = {}
+    for name, rate in settled.motion.rates.items():
+        for place, term in enumerate(rate.terms):
+            for node in term.nodes():
+                if node.op in ("lt", "gt") and node.args[1].free:
+                    places.setdefault(node.args[0], []).append((name, place, node))
+    for expr, found in places.items():
+        seen = np.unique(np.asarray(expr.evaluate(rows.values()), float))
+        cuts = sorted({node.args[1].value for _, _, node in found})
+        options = list(cuts)
+        if len(seen) > 1:
+            at = np.searchsorted(seen, cuts)
+            near = np.arange(max(at.min() - CUTS, 1), min(at.max() + CUTS, len(seen)))
+            near = near[np.unique(np.linspace(0, len(near) - 1, 4 * CUTS).astype(int))] if len(near) else near
+            options += [0.5 * (seen[p - 1] + seen[p]) for p in near.tolist()]
+        best = settled
+        for cut in options:
+            rates = {name: list(rate.terms) for name, rate in settled.motion.rates.items()}
+            for name, place, node in found:
+                moved = replace(node, args=(expr, replace(node.args[1], value=float(cut))))
+                rates[name][place] = _with_node(rates[name][place], node, moved)
+            motion = replace(
+                settled.motion,
+                rates={n: replace(r, terms=tuple(rates[n])) for n, r in settled.motion.rates.items()},
+            )
+            after, _ = motion.step(rows, events)
+            residual = np.where(np.isfinite(after), rows.after - after, np.inf)
+            bits = total_bits(rows, motion, residual, used)
+            if bits < best.bits:
+                best = replace(settled, motion=motion, residual=residual, bits=bits)
+        if best is not settled:
+            again = refit(rows, best.motion, used, events)
+            settled = replace(again, schemes=settled.schemes) if again.bits < best.bits else best
+    return settled
+
+
+def _with_node(term: Expr, node: Expr, other: Expr) -> Expr:
+    """The term with a threshold moved, and with it the same number elsewhere in the term, such as that of a dead zone."""
+    old, new = node.args[1], other.args[1]
+    return term.substituted({node: other}).substituted({old: new})
 
 
 def fitted(
