@@ -209,6 +209,12 @@ class _Search:
         for _ in range(TURNS):
             if not self.wanted or not self.propose(self.worst):
                 break
+        # An exact sum of several shapes of one field may still imitate a single one.
+        assert self.settled is not None
+        rates = self.settled.motion.rates
+        names = [n for n in self.targets if n not in self.open and without_imitations(rates[n].terms)]
+        if names:
+            self.propose(names)
 
     @property
     def worst(self) -> list[str]:

@@ -130,6 +130,7 @@ def find_rules(
     """Rules that explain rows which motion does not, one after the other as long as bits are saved."""
     rules = list(known)
     after, _ = predicted(rows, motion, rules)
+    moved = after
     bits = residual_bits(rows, targets, after)
     for _ in range(MOST_RULES):
         off = unexplained(rows, targets, after, used)
@@ -137,36 +138,43 @@ def find_rules(
             break
         found = []
         options = 1 if motion.scheme.substeps == 1 else OPTIONS
-        touching = [Rule(*contact) for contact in contacts(rows, motion, targets, after, off)]
+        # Contact comes before the limits that were found so far, or after them.
+        touching = [Rule(*contact) for contact in contacts(rows, motion, targets, moved, off)]
         for rule in (*touching, *_candidates(rows, targets, after, off, options)):
-            for version in _versions(rule, motion):
-                outcome, _ = predicted(rows, motion, [*rules, version])
-                left = residual_bits(rows, targets, outcome) + version.bits
-                if left < bits - 2.0:
-                    fields = [rows.at(name) for name, _ in version.sets]
-                    changed = (outcome != after).any(axis=1)
-                    wrong = np.any(unexplained(rows, targets, outcome, used)[:, fields], axis=1)
-                    clean = float(wrong[changed].mean()) <= UNCLEAN if changed.any() else False
-                    found.append((not clean, left, len(found), version))
+            for version in _versions(rule, motion, rows):
+                for place in dict.fromkeys((len(rules), len(known) if rule in touching else len(rules))):
+                    tried = [*rules[:place], version, *rules[place:]]
+                    outcome, _ = predicted(rows, motion, tried)
+                    left = residual_bits(rows, targets, outcome) + version.bits
+                    if left < bits - 2.0:
+                        fields = [rows.at(name) for name, _ in version.sets]
+                        changed = (outcome != after).any(axis=1)
+                        wrong = np.any(unexplained(rows, targets, outcome, used)[:, fields], axis=1)
+                        clean = float(wrong[changed].mean()) <= UNCLEAN if changed.any() else False
+                        found.append((not clean, left, len(found), version, place))
         if not found:
             break
         # A rule that is right wherever it acts comes before one that explains more rows and gets some of them wrong.
         ordered = sorted(found, key=lambda item: item[:3])
-        rule = ordered[0][3]
+        rule, place = ordered[0][3:]
         if motion.scheme.substeps > 1 and ordered[0][0]:
             # Inside sub-steps numbers do not show as they are: they are polished before rules are compared.
-            polished = [_polished(rows, motion, targets, rules, item[3]) for item in ordered[:POLISHED]]
-            rule = min(
-                polished, key=lambda r: residual_bits(rows, targets, predicted(rows, motion, [*rules, r])[0]) + r.bits
-            )
-        rules.append(rule)
+            polished = []
+            for _, _, order, version, at in ordered[:POLISHED]:
+                version = _polished(rows, motion, targets, rules[:at], version, rules[at:])
+                outcome, _ = predicted(rows, motion, [*rules[:at], version, *rules[at:]])
+                polished.append((residual_bits(rows, targets, outcome) + version.bits, order, version, at))
+            rule, place = min(polished, key=lambda item: item[:2])[2:]
+        rules.insert(place, rule)
         after, _ = predicted(rows, motion, rules)
         bits = residual_bits(rows, targets, after)
     return tuple(_tidied(rows, motion, targets, rules, len(known)))
 
 
-def _versions(rule: Rule, motion: Motion) -> Iterator[Rule]:
+def _versions(rule: Rule, motion: Motion, rows: Rows) -> Iterator[Rule]:
     yield rule
+    if all(rows.fields[rows.at(name)].kind == "whole" for name, _ in rule.sets):
+        yield replace(rule, place="first")  # a mode that is switched before motion, which then feels it
     if motion.scheme.substeps > 1:
         yield replace(rule, place="step")
     fast = tuple((name, expr) for name, expr in rule.sets if name in motion.scheme.fast)
@@ -194,7 +202,14 @@ def _tidied(rows: Rows, motion: Motion, targets: Sequence[str], rules: list[Rule
     return rules
 
 
-def _polished(rows: Rows, motion: Motion, targets: Sequence[str], rules: Sequence[Rule], rule: Rule) -> Rule:
+def _polished(
+    rows: Rows,
+    motion: Motion,
+    targets: Sequence[str],
+    rules: Sequence[Rule],
+    rule: Rule,
+    later: Sequence[Rule] = (),
+) -> Rule:
     """The rule with the numbers that save most bits; inside sub-steps they do not show as they are."""
     near = np.flatnonzero(_near(rows, motion, rules, rule))
     if not len(near) or not rule.free_values:
@@ -205,7 +220,7 @@ def _polished(rows: Rows, motion: Motion, targets: Sequence[str], rules: Sequenc
 
     def cost(move: np.ndarray) -> float:
         version = rule.with_free(start + size * move)
-        return residual_bits(few, targets, predicted(few, motion, [*rules, version])[0])
+        return residual_bits(few, targets, predicted(few, motion, [*rules, version, *later])[0])
 
     simplex = np.vstack([np.zeros(len(start)), 0.02 * np.eye(len(start))])
     options = {"initial_simplex": simplex, "maxfev": 120 * len(start), "xatol": 1e-9, "fatol": 1e-3}
