@@ -1,0 +1,259 @@
+"""Undriven smooth worlds: rates from the weak form, constants from rollouts, at any times and with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
+
+import numpy as np
+from jaxtyping import Float
+from scipy.optimize import least_squares
+
+from visualpatchworld.grammar.expr import Expr, call, number, product, var
+from visualpatchworld.search.motion import Rate
+from visualpatchworld.search.regress import beam, normalised, weights_of
+from visualpatchworld.search.shoot import Shooting, Shot
+from visualpatchworld.search.weak import Curve, averaged, curve_of
+
+WEIGHT_BITS = 10.0
+MOST = 6  # terms of one sum
+WIDTH = 40  # supports that a beam keeps
+PER_SIZE = 4
+TRIED = 6  # supports of a field that rollouts compare
+MARGIN = 60.0  # bits
+FLOOR = 3e-5  # of the spread of a field: residuals of rollouts below it are as good as none
+AWAY = 0.02  # of a field's size that it stays away from zero to be divided by
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A support of one field with its weights, and the bits of what it leaves and of itself."""
+
+    rate: Rate
+    bits: float
+
+
+def costs_of(terms: Sequence[Expr]) -> Float[np.ndarray, " m"]:
+    return np.array([term.bits + WEIGHT_BITS for term in terms])
+
+
+def left_bits(residual: Float[np.ndarray, " N"]) -> float:
+    """Bits of residuals in units of their noise: none up to the noise, then as many as the digits beyond it."""
+    return 0.5 * len(residual) * float(np.log2(max(float(np.mean(residual**2)), 1.0)))
+
+
+def monomials(factors: Sequence[Expr], degree: int) -> list[Expr]:
+    """All products of so many factors, powers written as such."""
+    found = []
+    for chosen in combinations_with_replacement(range(len(factors)), degree):
+        parts = []
+        for k in dict.fromkeys(chosen):
+            power = chosen.count(k)
+            parts.append(factors[k] if power == 1 else factors[k] ** power)
+        found.append(product(*parts))
+    return found
+
+
+def terms_of(names: Sequence[str], values: Mapping[str, np.ndarray]) -> list[Expr]:
+    """Candidate terms without inner numbers: products of fields, of their sines and cosines, and quotients."""
+    fields = [var(name) for name in names]
+    few = len(fields) <= 3
+    waves = [call(op, x) for x in fields for op in ("sin", "cos")]
+    found = [number(1.0), *fields]
+    for degree in range(2, 6 if len(fields) == 1 else 5 if few else 4 if len(fields) <= 4 else 3):
+        found += monomials(fields, degree)
+    found += waves + monomials(waves, 2)
+    found += monomials(waves, 3) if len(fields) <= 2 else []
+    found += [x * w for x in fields for w in waves]
+    found += [x * call("abs", x) for x in fields]
+    for i, a in enumerate(fields):
+        found += [call(op, a - b) for b in fields[i + 1 :] for op in ("sin", "cos")]
+    apart = [x for x in (*fields, *waves) if _keeps_away(x, values)]
+    for below in apart:
+        found += [above / below for above in (number(1.0), *fields, *waves) if above != below]
+        found += [a * b / below for a in waves for b in waves if below in waves and _other(a, b, below)] if few else []
+    positive = [x for x in fields if np.min(values[x.name]) > 0]
+    for x in positive:
+        found += [call("log", x), *(y * call("log", x) for y in fields), call("sqrt", x)]
+    return list(dict.fromkeys(found))
+
+
+def _other(a: Expr, b: Expr, below: Expr) -> bool:
+    return a.args[0] != below.args[0] and b.args[0] == below.args[0] and b != below
+
+
+def _keeps_away(x: Expr, values: Mapping[str, np.ndarray]) -> bool:
+    seen = x.evaluate(values)
+    return bool(np.min(np.abs(seen)) > AWAY * np.max(np.abs(seen)) and (np.all(seen > 0) or np.all(seen < 0)))
+
+
+def shapes_of(names: Sequence[str], values: Mapping[str, np.ndarray]) -> list[Expr]:
+    """Terms with inner numbers on grids: saturation, exponentials, steps of sigmoid shape, and powers."""
+    fields = [var(name) for name in names]
+    found: list[Expr] = []
+    for x in fields:
+        seen = values[x.name]
+        others = [number(1.0), *(y for y in fields if y != x)]
+        size, spread = float(np.median(np.abs(seen))) + 1e-9, float(np.std(seen)) + 1e-9
+        if np.min(seen) >= 0:
+            for p in np.geomspace(0.03, 30.0, 13) * size:
+                below = number(float(p), free=True) + x
+                found += [product(other, x) / below for other in others]
+                found += [other / below for other in others]
+        for p in np.geomspace(0.03, 30.0, 11) * size**2:
+            below = number(float(p), free=True) + x**2
+            found += [product(other, above) / below for other in others for above in (number(1.0), x, x**2)]
+        if np.min(seen) >= 0:
+            for p in np.geomspace(0.1, 10.0, 7) * size**4:
+                found.append(x**4 / (number(float(p), free=True) + x**4))
+            found += [x ** number(float(p), free=True) for p in (0.3, 0.7, 1.3, 1.7, 2.5)]
+        for p in (*(-np.geomspace(0.2, 5.0, 7)), *np.geomspace(0.2, 5.0, 7)):
+            grown = call("exp", number(float(p / spread), free=True) * x)
+            found += [product(other, grown) for other in others]
+        for p in np.geomspace(0.5, 8.0, 5) / spread:
+            for level in np.quantile(seen, [0.1, 0.3, 0.5, 0.7, 0.9]):
+                steep = number(float(p), free=True) * (x - number(float(level), free=True))
+                found.append(number(1.0) / (number(1.0) + call("exp", steep)))
+    return found
+
+
+class _Field:
+    """The weak form of one field: candidate terms, averaged under bumps in units of noise, and the left side."""
+
+    def __init__(self, curve: Curve, names: Sequence[str], k: int):
+        self.values = {name: curve.smooth[:, i] for i, name in enumerate(names)}
+        self.whitened, self.target = curve.sides(k)
+
+    def columns(self, terms: Sequence[Expr]) -> np.ndarray:
+        return averaged(self.whitened, terms, self.values)
+
+    def choices(self, terms: Sequence[Expr], averages: np.ndarray) -> list[Choice]:
+        """The best supports of each size, inner numbers polished."""
+        fine = np.isfinite(averages).all(axis=0)
+        places = np.flatnonzero(fine)
+        unit, length = normalised(averages[:, places])
+        places, unit = places[length > 0], unit[:, length > 0]
+        gram, cross = unit.T @ unit, unit.T @ self.target
+        found: dict[tuple[Expr, ...], Choice] = {}
+        for supports in beam(gram, cross, most=MOST, width=WIDTH):
+            scored = []
+            for support in supports:
+                chosen = places[list(support)]
+                part = averages[:, chosen]
+                weights = weights_of(part, self.target)
+                own = tuple(terms[p] for p in chosen)
+                bits = left_bits(self.target - part @ weights) + float(costs_of(own).sum())
+                scored.append((bits, own, tuple(float(w) for w in weights)))
+            scored.sort(key=lambda item: item[0])
+            for bits, own, weights in scored[:PER_SIZE]:
+                choice = Choice(Rate(own, weights), bits)
+                if any(term.free_values for term in own):
+                    choice = self.polished(choice)
+                found[own] = choice
+        return sorted(found.values(), key=lambda c: c.bits)
+
+    def polished(self, choice: Choice) -> Choice:
+        """Inner numbers that fit best, the weights always being the best for them."""
+        terms = choice.rate.terms
+        first = np.array([v for term in terms for v in term.free_values])
+        counts = [len(term.free_values) for term in terms]
+        scale = np.maximum(np.abs(first), 1e-6)
+
+        def moved(values: np.ndarray) -> tuple[Expr, ...]:
+            parts = iter(np.split(values, np.cumsum(counts)[:-1]))
+            return tuple(term.with_free(next(parts)) for term in terms)
+
+        def residual(values: np.ndarray) -> np.ndarray:
+            part = self.columns(moved(values * scale))
+            if not np.isfinite(part).all():
+                return np.full(len(self.target), 1e6)
+            return self.target - part @ weights_of(part, self.target)
+
+        start = first / scale
+        done = least_squares(residual, start, max_nfev=12, bounds=(np.minimum(start * 0.1, start * 10), np.maximum(start * 0.1, start * 10)))
+        own = moved(done.x * scale)
+        part = self.columns(own)
+        if not np.isfinite(part).all():
+            return choice
+        weights = weights_of(part, self.target)
+        bits = left_bits(self.target - part @ weights) + float(costs_of(own).sum())
+        return Choice(Rate(own, tuple(float(w) for w in weights)), bits)
+
+
+def find_rates(times: np.ndarray, rows: np.ndarray, names: Sequence[str], say: Callable[[str], None] = lambda _: None) -> Shot | None:
+    """The rates of all fields, per unit of time."""
+    curve = curve_of(times, rows)
+    values = {name: curve.smooth[:, i] for i, name in enumerate(names)}
+    terms = terms_of(names, values)
+    shapes = None
+    options: dict[str, list[Choice]] = {}
+    for k, name in enumerate(names):
+        field = _Field(curve, names, k)
+        averages = field.columns(terms)
+        found = field.choices(terms, averages)
+        plain = found[0]
+        if plain.bits - costs_of(plain.rate.terms).sum() > 8.0 or len(plain.rate.terms) > 3:
+            shapes = shapes_of(names, values) if shapes is None else shapes
+            kept = list(dict.fromkeys([t for c in found[:30] for t in c.rate.terms] + terms[: 1 + len(names) * 3]))
+            place = {term: p for p, term in enumerate(terms)}
+            both = np.column_stack([averages[:, [place[t] for t in kept]], field.columns(shapes)])
+            found = sorted([*found, *field.choices([*kept, *shapes], both)], key=lambda c: c.bits)
+        unique = {tuple(t.with_free([0.0] * len(t.free_values)) for t in c.rate.terms): c for c in reversed(found)}
+        options[name] = sorted(unique.values(), key=lambda c: c.bits)[:TRIED]
+        say(f"{name}: " + "; ".join(f"{c.bits:.0f} {shown(c.rate)}" for c in options[name][:3]))
+    return compared(curve, names, options, say)
+
+
+def shown(rate: Rate) -> str:
+    return " + ".join(f"{w:.4g}*{t}" for t, w in zip(rate.terms, rate.weights, strict=True))
+
+
+def compared(curve: Curve, names: Sequence[str], options: Mapping[str, Sequence[Choice]], say) -> Shot | None:
+    """The supports whose rollouts take the fewest bits, one field changed at a time."""
+    spread = np.std(curve.rows, axis=0)
+    noise = np.maximum(curve.noise, FLOOR * spread)
+    shooting = Shooting(curve.times, curve.rows, noise, curve.at(curve.times), names)
+    cache: dict[tuple, tuple[float, Shot | None]] = {}
+
+    def tried(rates: Mapping[str, Rate]) -> tuple[float, Shot | None]:
+        key = tuple((name, rate.terms) for name, rate in rates.items())
+        if key not in cache:
+            shot = shooting.fit(rates)
+            bits = np.inf
+            if shot is not None:
+                bits = sum(left_bits(r) for r in shot.residual.T) + sum(
+                    float(costs_of(rate.terms).sum()) for rate in rates.values()
+                )
+            cache[key] = bits, shot
+        return cache[key]
+
+    rates = {name: found[0].rate for name, found in options.items()}
+    bits, best = tried(rates)
+    say(f"shot {bits:.0f}")
+    for name in names:
+        for choice in options[name][1:]:
+            if choice.bits > options[name][0].bits + MARGIN:
+                break
+            now = best.rates if best is not None else rates
+            other_bits, other = tried({**now, name: choice.rate})
+            if other_bits < bits:
+                bits, best = other_bits, other
+                say(f"better {bits:.0f} {name}: {shown(choice.rate)}")
+    if best is None:
+        return None
+    again = True
+    while again:
+        again = False
+        for name in names:
+            rate = best.rates[name]
+            for drop in range(len(rate.terms)):
+                fewer = Rate(rate.terms[:drop] + rate.terms[drop + 1 :], rate.weights[:drop] + rate.weights[drop + 1 :])
+                if abs(rate.weights[drop]) > 8 * best.errors[name][drop][0]:
+                    continue
+                other_bits, other = tried({**best.rates, name: fewer})
+                if other_bits < bits:
+                    bits, best, again = other_bits, other, True
+                    say(f"dropped {bits:.0f} {name}: {shown(fewer)}")
+                    break
+    return best
