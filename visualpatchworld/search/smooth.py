@@ -17,12 +17,16 @@ from visualpatchworld.search.shoot import Shooting, Shot
 from visualpatchworld.search.weak import Curve, averaged, curve_of
 
 WEIGHT_BITS = 10.0
+RARE_BITS = 6.0  # more for operations that few laws of smooth worlds have
+COMMON = ("add", "sub", "mul", "pow", "neg", "var", "number")
 MOST = 6  # terms of one sum
-WIDTH = 40  # supports that a beam keeps
+PAIRS = 60  # of all pairs of terms, that a beam begins with
+WIDE = 40  # terms that are few enough to begin with all of them and to drop one after the other
+WIDTH = 30  # supports that a beam keeps
 PER_SIZE = 4
 TRIED = 6  # supports of a field that rollouts compare
 MARGIN = 60.0  # bits
-FLOOR = 3e-5  # of the spread of a field: residuals of rollouts below it are as good as none
+FLOOR = 3e-4  # of the spread of a field: residuals of rollouts below it are as good as none
 AWAY = 0.02  # of a field's size that it stays away from zero to be divided by
 
 
@@ -35,7 +39,9 @@ class Choice:
 
 
 def costs_of(terms: Sequence[Expr]) -> Float[np.ndarray, " m"]:
-    return np.array([term.bits + WEIGHT_BITS for term in terms])
+    return np.array(
+        [term.bits + WEIGHT_BITS + RARE_BITS * sum(node.op not in COMMON for node in term.nodes()) for term in terms]
+    )
 
 
 def left_bits(residual: Float[np.ndarray, " N"]) -> float:
@@ -55,20 +61,25 @@ def monomials(factors: Sequence[Expr], degree: int) -> list[Expr]:
     return found
 
 
-def terms_of(names: Sequence[str], values: Mapping[str, np.ndarray]) -> list[Expr]:
-    """Candidate terms without inner numbers: products of fields, of their sines and cosines, and quotients."""
+def libraries_of(names: Sequence[str], values: Mapping[str, np.ndarray]) -> list[list[Expr]]:
+    """Candidate terms without inner numbers, from few and simple ones to many.
+
+    Products of fields; those of their sines and cosines beside short ones; and all of these with quotients.
+    """
     fields = [var(name) for name in names]
     few = len(fields) <= 3
     waves = [call(op, x) for x in fields for op in ("sin", "cos")]
-    found = [number(1.0), *fields]
-    for degree in range(2, 6 if len(fields) == 1 else 5 if few else 4 if len(fields) <= 4 else 3):
-        found += monomials(fields, degree)
-    found += waves + monomials(waves, 2)
-    found += monomials(waves, 3) if len(fields) <= 2 else []
-    found += [x * w for x in fields for w in waves]
-    found += [x * call("abs", x) for x in fields]
+    short = [number(1.0), *fields, *monomials(fields, 2)]
+    cubic = [*short, *monomials(fields, 3)] if len(fields) <= 4 else short
+    long = [*cubic]
+    for degree in range(4, 6 if len(fields) == 1 else 5 if few else 4):
+        long += monomials(fields, degree)
+    long += [x * call("abs", x) for x in fields]
+    waved = [*short, *waves, *monomials(waves, 2), *(x * w for x in fields for w in waves)]
     for i, a in enumerate(fields):
-        found += [call(op, a - b) for b in fields[i + 1 :] for op in ("sin", "cos")]
+        waved += [call(op, a - b) for b in fields[i + 1 :] for op in ("sin", "cos")]
+    found = [*long, *waved]
+    found += monomials(waves, 3) if len(fields) <= 2 else []
     apart = [x for x in (*fields, *waves) if _keeps_away(x, values)]
     for below in apart:
         found += [above / below for above in (number(1.0), *fields, *waves) if above != below]
@@ -76,7 +87,8 @@ def terms_of(names: Sequence[str], values: Mapping[str, np.ndarray]) -> list[Exp
     positive = [x for x in fields if np.min(values[x.name]) > 0]
     for x in positive:
         found += [call("log", x), *(y * call("log", x) for y in fields), call("sqrt", x)]
-    return list(dict.fromkeys(found))
+    unique = [list(dict.fromkeys(library)) for library in (short, cubic, long, waved, found)]
+    return [library for place, library in enumerate(unique) if library not in unique[:place]]
 
 
 def _other(a: Expr, b: Expr, below: Expr) -> bool:
@@ -108,13 +120,13 @@ def shapes_of(names: Sequence[str], values: Mapping[str, np.ndarray]) -> list[Ex
             for p in np.geomspace(0.1, 10.0, 7) * size**4:
                 found.append(x**4 / (number(float(p), free=True) + x**4))
             found += [x ** number(float(p), free=True) for p in (0.3, 0.7, 1.3, 1.7, 2.5)]
-        for p in (*(-np.geomspace(0.2, 5.0, 7)), *np.geomspace(0.2, 5.0, 7)):
+        for p in (*(-np.geomspace(0.2, 6.0, 10)), *np.geomspace(0.2, 6.0, 10)):
             grown = call("exp", number(float(p / spread), free=True) * x)
             found += [product(other, grown) for other in others]
         for p in np.geomspace(0.5, 8.0, 5) / spread:
             for level in np.quantile(seen, [0.1, 0.3, 0.5, 0.7, 0.9]):
                 steep = number(float(p), free=True) * (x - number(float(level), free=True))
-                found.append(number(1.0) / (number(1.0) + call("exp", steep)))
+                found.append(call("tanh", steep))
     return found
 
 
@@ -135,22 +147,27 @@ class _Field:
         unit, length = normalised(averages[:, places])
         places, unit = places[length > 0], unit[:, length > 0]
         gram, cross = unit.T @ unit, unit.T @ self.target
+        sizes: dict[int, set[tuple[int, ...]]] = {}
+        for supports in beam(gram, cross, most=MOST, width=WIDTH, begin=_pairs(gram, cross)):
+            sizes.setdefault(len(supports[0]), set()).update(supports)
+        if len(places) <= WIDE:
+            for support in _shrunk(unit, self.target):
+                sizes.setdefault(len(support), set()).add(support)
         found: dict[tuple[Expr, ...], Choice] = {}
-        for supports in beam(gram, cross, most=MOST, width=WIDTH):
-            scored = []
+        for supports in sizes.values():
+            scored = {}
             for support in supports:
                 chosen = places[list(support)]
                 part = averages[:, chosen]
                 weights = weights_of(part, self.target)
                 own = tuple(terms[p] for p in chosen)
                 bits = left_bits(self.target - part @ weights) + float(costs_of(own).sum())
-                scored.append((bits, own, tuple(float(w) for w in weights)))
-            scored.sort(key=lambda item: item[0])
-            for bits, own, weights in scored[:PER_SIZE]:
-                choice = Choice(Rate(own, weights), bits)
-                if any(term.free_values for term in own):
-                    choice = self.polished(choice)
-                found[own] = choice
+                form = frozenset(form_of(own))
+                if form not in scored or bits < scored[form].bits:
+                    scored[form] = Choice(Rate(own, tuple(float(w) for w in weights)), bits)
+            for choice in sorted(scored.values(), key=lambda c: c.bits)[:PER_SIZE]:
+                own = choice.rate.terms
+                found[own] = self.polished(choice) if any(term.free_values for term in own) else choice
         return sorted(found.values(), key=lambda c: c.bits)
 
     def polished(self, choice: Choice) -> Choice:
@@ -181,25 +198,56 @@ class _Field:
         return Choice(Rate(own, tuple(float(w) for w in weights)), bits)
 
 
+def form_of(terms: Sequence[Expr]) -> tuple[Expr, ...]:
+    """Terms without the values of their inner numbers."""
+    return tuple(term.with_free([0.0] * len(term.free_values)) for term in terms)
+
+
+def _pairs(gram: Float[np.ndarray, "m m"], cross: Float[np.ndarray, " m"]) -> list[tuple[int, ...]]:
+    """The pairs of columns that together take most: two that nearly cancel say little alone."""
+    if len(cross) < 2:
+        return []
+    rest = 1.0 - gram**2
+    gain = cross[:, None] ** 2 + cross**2 - 2 * gram * cross[:, None] * cross
+    gain = np.where(np.triu(rest > 1e-8, 1), gain / np.maximum(rest, 1e-8), 0.0)
+    best = np.argsort(-gain, axis=None)[:PAIRS]
+    return [(int(a), int(b)) for a, b in zip(*np.unravel_index(best, gain.shape), strict=True) if gain[a, b] > 0]
+
+
+def _shrunk(unit: Float[np.ndarray, "K m"], target: Float[np.ndarray, " K"]) -> list[tuple[int, ...]]:
+    """From all columns to one, always without the one that is needed least."""
+    kept, found = list(range(unit.shape[1])), []
+    while len(kept) > 1:
+        part = unit[:, kept]
+        inverse = np.linalg.pinv(part.T @ part, rcond=1e-13, hermitian=True)
+        weights = inverse @ (part.T @ target)
+        kept.pop(int(np.argmin(weights**2 / np.maximum(np.diag(inverse), 1e-300))))
+        if len(kept) <= MOST + 2:
+            found.append(tuple(kept))
+    return found
+
+
 def find_rates(times: np.ndarray, rows: np.ndarray, names: Sequence[str], say: Callable[[str], None] = lambda _: None) -> Shot | None:
     """The rates of all fields, per unit of time."""
     curve = curve_of(times, rows)
     values = {name: curve.smooth[:, i] for i, name in enumerate(names)}
-    terms = terms_of(names, values)
+    libraries = libraries_of(names, values)
+    terms = list(dict.fromkeys(term for library in libraries for term in library))
+    place = {term: p for p, term in enumerate(terms)}
     shapes = None
     options: dict[str, list[Choice]] = {}
     for k, name in enumerate(names):
         field = _Field(curve, names, k)
         averages = field.columns(terms)
-        found = field.choices(terms, averages)
+        found = [c for library in libraries for c in field.choices(library, averages[:, [place[t] for t in library]])]
+        found.sort(key=lambda c: c.bits)
         plain = found[0]
         if plain.bits - costs_of(plain.rate.terms).sum() > 8.0 or len(plain.rate.terms) > 3:
             shapes = shapes_of(names, values) if shapes is None else shapes
-            kept = list(dict.fromkeys([t for c in found[:30] for t in c.rate.terms] + terms[: 1 + len(names) * 3]))
-            place = {term: p for p, term in enumerate(terms)}
+            kept = list(dict.fromkeys([t for c in found[:30] for t in c.rate.terms] + libraries[0]))
             both = np.column_stack([averages[:, [place[t] for t in kept]], field.columns(shapes)])
             found = sorted([*found, *field.choices([*kept, *shapes], both)], key=lambda c: c.bits)
-        unique = {tuple(t.with_free([0.0] * len(t.free_values)) for t in c.rate.terms): c for c in reversed(found)}
+        unique = {frozenset(form_of(c.rate.terms)): c for c in reversed(found)}
         options[name] = sorted(unique.values(), key=lambda c: c.bits)[:TRIED]
         say(f"{name}: " + "; ".join(f"{c.bits:.0f} {shown(c.rate)}" for c in options[name][:3]))
     return compared(curve, names, options, say)

@@ -19,8 +19,8 @@ from visualpatchworld.grammar.expr import Expr, columns
 
 ORDER = 5  # of the differences that show noise: solutions are close to polynomials of this degree over as many rows
 BARE = 1e-3  # of a noise proportional to the value: what is left of it where the value is zero
-FINEST = 1e-5  # of the spread of a field: nothing that predicts needs more, and integrators of data give less
-CLEAN = 1e-4  # of the spread: below, a curve goes through the rows
+FINEST = 1e-4  # of the spread of a field: nothing that predicts needs more, and integrators of data give less
+CLEAN = 3e-4  # of the spread: below, a curve goes through the rows
 NODES = 3  # Gauss points between two rows
 BUMPS = (0.02, 0.06, 0.2)  # half widths, of all the time
 LEAST_ROWS = 4.0  # in half of a bump
@@ -57,9 +57,11 @@ class Curve:
     def nodes(self) -> tuple[Float[np.ndarray, " G"], Float[np.ndarray, " G"]]:
         """Times between the rows at which integrals are taken, and their weights."""
         places, weights = np.polynomial.legendre.leggauss(NODES)
-        half = np.diff(self.times)[:, None] / 2
-        middle = (self.times[1:] + self.times[:-1])[:, None] / 2
-        return (middle + half * places).ravel(), (half * weights).ravel()
+        gaps = np.diff(self.times)
+        parts = np.maximum(np.round(gaps / np.median(gaps)), 1.0).astype(int)  # a gap of several rows has as many parts
+        half = np.repeat(gaps / parts, parts)[:, None] / 2
+        start = np.concatenate([t + gap / n * np.arange(n) for t, gap, n in zip(self.times, gaps, parts, strict=False)])
+        return (start[:, None] + half * (1 + places)).ravel(), (half * weights).ravel()
 
     @cached_property
     def smooth(self) -> Float[np.ndarray, "G F"]:
@@ -71,7 +73,7 @@ class Curve:
         """Averages under each bump from values at the nodes, and the left side of a law from rows."""
         times, weights = self.nodes
         start, end = self.times[0], self.times[-1]
-        bumps, slopes = [], []
+        bumps = []
         usual = float(np.median(np.diff(self.times)))
         for half in sorted({max(share * (end - start), LEAST_ROWS * usual) for share in BUMPS}):
             if 2 * half > end - start:
@@ -80,10 +82,9 @@ class Curve:
             for centre in np.linspace(start + half, end - half, count):
                 s = np.clip((times - centre) / half, -1.0, 1.0)
                 bumps.append((1 - s**2) ** EDGE / half)
-                slopes.append(-2 * EDGE * s * (1 - s**2) ** (EDGE - 1) / half**2)
-        bump, slope = np.array(bumps) * weights, np.array(slopes) * weights
-        every = CubicSpline(self.times, np.eye(len(self.times)))(times)
-        return bump, -slope @ every
+        bump = np.array(bumps) * weights
+        # With the same nodes on both sides, errors of the integrals cancel.
+        return bump, bump @ CubicSpline(self.times, np.eye(len(self.times)))(times, 1)
 
     def sides(self, k: int) -> tuple[Float[np.ndarray, "K G"], Float[np.ndarray, " K"]]:
         """What makes averages of a term from its values at the nodes, and the left side, both in units of their noise."""
