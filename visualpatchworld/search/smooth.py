@@ -14,7 +14,7 @@ from visualpatchworld.grammar.expr import Expr, call, number, product, var
 from visualpatchworld.search.motion import Rate
 from visualpatchworld.search.regress import beam, normalised, weights_of
 from visualpatchworld.search.shoot import Shooting, Shot
-from visualpatchworld.search.weak import Curve, averaged, curve_of
+from visualpatchworld.search.weak import Curve, averaged
 
 WEIGHT_BITS = 10.0
 RARE_BITS = 6.0  # more for operations that few laws of smooth worlds have
@@ -133,12 +133,13 @@ def shapes_of(names: Sequence[str], values: Mapping[str, np.ndarray]) -> list[Ex
 class _Field:
     """The weak form of one field: candidate terms, averaged under bumps in units of noise, and the left side."""
 
-    def __init__(self, curve: Curve, names: Sequence[str], k: int):
-        self.values = {name: curve.smooth[:, i] for i, name in enumerate(names)}
-        self.whitened, self.target = curve.sides(k)
+    def __init__(self, curves: Sequence[Curve], names: Sequence[str], k: int):
+        sides = [curve.sides(k) for curve in curves]
+        self.parts = [(side[0], _values(curve, names)) for side, curve in zip(sides, curves, strict=True)]
+        self.target = np.concatenate([side[1] for side in sides])
 
     def columns(self, terms: Sequence[Expr]) -> np.ndarray:
-        return averaged(self.whitened, terms, self.values)
+        return np.concatenate([averaged(whitened, terms, values) for whitened, values in self.parts])
 
     def choices(self, terms: Sequence[Expr], averages: np.ndarray) -> list[Choice]:
         """The best supports of each size, inner numbers polished."""
@@ -227,17 +228,21 @@ def _shrunk(unit: Float[np.ndarray, "K m"], target: Float[np.ndarray, " K"]) -> 
     return found
 
 
-def find_rates(times: np.ndarray, rows: np.ndarray, names: Sequence[str], say: Callable[[str], None] = lambda _: None) -> Shot | None:
+def _values(curve: Curve, names: Sequence[str]) -> dict[str, np.ndarray]:
+    return {name: curve.smooth[:, k] for k, name in enumerate(names)}
+
+
+def find_rates(curves: Sequence[Curve], names: Sequence[str], say: Callable[[str], None] = lambda _: None) -> Shot | None:
     """The rates of all fields, per unit of time."""
-    curve = curve_of(times, rows)
-    values = {name: curve.smooth[:, i] for i, name in enumerate(names)}
+    seen = [_values(curve, names) for curve in curves]
+    values = {name: np.concatenate([one[name] for one in seen]) for name in names}
     libraries = libraries_of(names, values)
     terms = list(dict.fromkeys(term for library in libraries for term in library))
     place = {term: p for p, term in enumerate(terms)}
     shapes = None
     options: dict[str, list[Choice]] = {}
     for k, name in enumerate(names):
-        field = _Field(curve, names, k)
+        field = _Field(curves, names, k)
         averages = field.columns(terms)
         found = [c for library in libraries for c in field.choices(library, averages[:, [place[t] for t in library]])]
         found.sort(key=lambda c: c.bits)
@@ -250,18 +255,16 @@ def find_rates(times: np.ndarray, rows: np.ndarray, names: Sequence[str], say: C
         unique = {frozenset(form_of(c.rate.terms)): c for c in reversed(found)}
         options[name] = sorted(unique.values(), key=lambda c: c.bits)[:TRIED]
         say(f"{name}: " + "; ".join(f"{c.bits:.0f} {shown(c.rate)}" for c in options[name][:3]))
-    return compared(curve, names, options, say)
+    return compared(curves, names, options, say)
 
 
 def shown(rate: Rate) -> str:
     return " + ".join(f"{w:.4g}*{t}" for t, w in zip(rate.terms, rate.weights, strict=True))
 
 
-def compared(curve: Curve, names: Sequence[str], options: Mapping[str, Sequence[Choice]], say) -> Shot | None:
+def compared(curves: Sequence[Curve], names: Sequence[str], options: Mapping[str, Sequence[Choice]], say) -> Shot | None:
     """The supports whose rollouts take the fewest bits, one field changed at a time."""
-    spread = np.std(curve.rows, axis=0)
-    noise = np.maximum(curve.noise, FLOOR * spread)
-    shooting = Shooting(curve.times, curve.rows, noise, curve.at(curve.times), names)
+    shooting = Shooting(curves, names, FLOOR * np.std(np.concatenate([curve.rows for curve in curves]), axis=0))
     cache: dict[tuple, tuple[float, Shot | None]] = {}
 
     def tried(rates: Mapping[str, Rate]) -> tuple[float, Shot | None]:

@@ -21,6 +21,7 @@ ORDER = 5  # of the differences that show noise: solutions are close to polynomi
 BARE = 1e-3  # of a noise proportional to the value: what is left of it where the value is zero
 FINEST = 1e-4  # of the spread of a field: nothing that predicts needs more, and integrators of data give less
 CLEAN = 3e-4  # of the spread: below, a curve goes through the rows
+RIDGE = 0.01  # of the variance of an average: differences of bumps that overlap are no better known than this
 NODES = 3  # Gauss points between two rows
 BUMPS = (0.02, 0.06, 0.2)  # half widths, of all the time
 LEAST_ROWS = 4.0  # in half of a bump
@@ -82,7 +83,7 @@ class Curve:
             for centre in np.linspace(start + half, end - half, count):
                 s = np.clip((times - centre) / half, -1.0, 1.0)
                 bumps.append((1 - s**2) ** EDGE / half)
-        bump = np.array(bumps) * weights
+        bump = np.array(bumps).reshape(-1, len(times)) * weights
         # With the same nodes on both sides, errors of the integrals cancel.
         return bump, bump @ CubicSpline(self.times, np.eye(len(self.times)))(times, 1)
 
@@ -93,39 +94,49 @@ class Curve:
         # Noise in the rows is independent, noise of bumps that overlap is not.
         cover = (left * self.noise[:, k] ** 2) @ left.T
         own = np.sqrt(np.diag(cover)) + FINEST * np.sqrt(np.mean(target**2))
-        cover += np.diag(0.01 * own**2 + 1e-300)
+        cover += np.diag(RIDGE * own**2 + 1e-300)
         factor = np.linalg.cholesky(cover)
         whitened = solve_triangular(factor, np.column_stack([bump, target]), lower=True)
         return whitened[:, :-1], whitened[:, -1]
 
 
-def curve_of(times: Float[np.ndarray, " T"], rows: Float[np.ndarray, "T F"]) -> Curve:
-    noise = np.stack([noise_of(times, x) for x in rows.T], axis=-1)
-    return Curve(times, rows, noise)
+def curves_of(pieces: Sequence[tuple[Float[np.ndarray, " T"], Float[np.ndarray, "T F"]]]) -> list[Curve]:
+    """Times and rows of trajectories as curves; those with too few rows to tell noise from motion are left out."""
+    long = [(times, rows) for times, rows in pieces if len(times) >= LEAST_SMOOTHED]
+    if not long:
+        return []
+    noise = [noise_of([times for times, _ in long], [rows[:, k] for _, rows in long]) for k in range(long[0][1].shape[1])]
+    return [
+        Curve(times, rows, np.stack([one[place] for one in noise], axis=-1))
+        for place, (times, rows) in enumerate(long)
+    ]
 
 
-def noise_of(times: Float[np.ndarray, " T"], values: Float[np.ndarray, " T"]) -> Float[np.ndarray, " T"]:
+def noise_of(times: Sequence[np.ndarray], values: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The standard deviation of the noise in each value, the same for all or in proportion to the value.
 
     Differences of high order of a smooth solution are noise; divided differences hold for uneven times.
     """
-    finest = FINEST * float(np.std(values)) + 1e-12
-    count = ORDER + 1
-    if len(values) <= 2 * count:
-        return np.full(len(values), finest)
-    near = np.lib.stride_tricks.sliding_window_view(times, count)
-    with np.errstate(all="ignore"):
-        apart = near[:, :, None] - near[:, None, :] + np.eye(count)
-        weights = 1.0 / np.prod(apart, axis=2)
-        weights /= np.linalg.norm(weights, axis=1, keepdims=True)
-    left = np.abs(np.sum(weights * np.lib.stride_tricks.sliding_window_view(values, count), axis=1))
-    inside = np.lib.stride_tricks.sliding_window_view(values**2, count)
-    scale = np.sqrt(np.sum(weights**2 * inside, axis=1)) + 1e-300
+    left, scale = (np.concatenate(part) for part in zip(*map(_differences, times, values), strict=True))
+    spread = float(np.std(np.concatenate(values)))
+    finest = FINEST * spread + 1e-12
     even, growing = float(np.sqrt(np.mean(left**2))), float(np.sqrt(np.mean((left / scale) ** 2)))
-    even_bits, growing_bits = np.log(even + 1e-300), np.mean(np.log(growing * scale + 1e-300))
-    if even_bits <= growing_bits:
-        return np.full(len(values), max(even, finest))
-    return np.maximum(growing * np.hypot(values, BARE * np.std(values)), finest)
+    # The likelier of both, each with the size of noise that suits it best.
+    if np.log(even + 1e-300) <= np.mean(np.log(growing * scale + 1e-300)):
+        return [np.full(len(x), max(even, finest)) for x in values]
+    return [np.maximum(growing * np.hypot(x, BARE * spread), finest) for x in values]
+
+
+def _differences(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Divided differences that have the variance of one value, and the same of noise in proportion to the value."""
+    count = ORDER + 1
+    near = np.lib.stride_tricks.sliding_window_view(times, count)
+    apart = near[:, :, None] - near[:, None, :] + np.eye(count)
+    weights = 1.0 / np.prod(apart / np.median(np.diff(times)), axis=2)
+    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
+    left = np.sum(weights * np.lib.stride_tricks.sliding_window_view(values, count), axis=1)
+    inside = np.lib.stride_tricks.sliding_window_view(values**2, count)
+    return left, np.sqrt(np.sum(weights**2 * inside, axis=1)) + 1e-300
 
 
 def _through(times: np.ndarray, values: np.ndarray, noise: np.ndarray, spread: float) -> Spline:
