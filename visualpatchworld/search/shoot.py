@@ -131,7 +131,11 @@ class Shooting:
         smooth = np.concatenate([curve.at(curve.times) for curve in curves])
         length = -(-(len(rows) - 1) // STRETCHES)
         ends = np.cumsum([len(curve.times) for curve in curves])
-        cuts = [(k, end) for curve, end in zip(curves, ends, strict=True) for k in range(end - len(curve.times), end - 1, length)]
+        cuts = [
+            (k, end)
+            for curve, end in zip(curves, ends, strict=True)
+            for k in range(end - len(curve.times), end - 1, length)
+        ]
         firsts, lasts = np.array(cuts).T
         # The last row of a stretch is the first one of the next: both are compared with it.
         places = firsts[:, None] + np.arange(length + 1)

@@ -11,10 +11,14 @@ from jaxtyping import Float
 from scipy.optimize import least_squares
 
 from visualpatchworld.grammar.expr import Expr, call, number, product, var
-from visualpatchworld.search.motion import Rate
+from visualpatchworld.search.find import Law
+from visualpatchworld.search.motion import Motion, Rate, Scheme
 from visualpatchworld.search.regress import beam, normalised, weights_of
-from visualpatchworld.search.shoot import Shooting, Shot
-from visualpatchworld.search.weak import Curve, averaged
+from visualpatchworld.search.rows import Field, find_fields, read, rows_of
+from visualpatchworld.search.shoot import Shooting, Shot, roll, slope_of
+from visualpatchworld.search.weak import Curve, averaged, curves_of
+from visualpatchworld.world.trajectory import Trajectory
+from visualpatchworld.world.world import ActionSpace
 
 WEIGHT_BITS = 10.0
 RARE_BITS = 6.0  # more for operations that few laws of smooth worlds have
@@ -24,9 +28,22 @@ PAIRS = 60  # of all pairs of terms, that a beam begins with
 WIDE = 40  # terms that are few enough to begin with all of them and to drop one after the other
 WIDTH = 30  # supports that a beam keeps
 PER_SIZE = 4
+KEPT = 30  # supports whose terms are candidates beside shapes with inner numbers
+ENOUGH, FEW = 8.0, 3  # bits that are left, and terms: shapes with inner numbers are tried beyond
 TRIED = 6  # supports of a field that rollouts compare
 MARGIN = 60.0  # bits
 FLOOR = 3e-4  # of the spread of a field: residuals of rollouts below it are as good as none
+MOST_FIELDS = 6  # that move: more make too many products
+MOST_ROWS = 3000  # of all curves: more take minutes
+LONGEST = 1500  # rows of one curve
+LOUD = 0.5  # of the spread of a field: with more noise nothing is known of its motion
+EVERY = 5  # one part of so many is held out
+HORIZONS = (1, 5, 25)
+SAME_STEP = 1e-6  # of a step: how far it may be from another one
+SUBSTEPS = (1, 2, 4, 8, 16)
+STEPPED = 1e-6  # of the spread: what a step may change with twice as many sub-steps
+UNSEEN = 2  # times as many sub-steps: other states may move faster
+FAR_OFF = 1e3  # of the spread of motion: the error of a rollout that runs away
 AWAY = 0.02  # of a field's size that it stays away from zero to be divided by
 
 
@@ -36,6 +53,11 @@ class Choice:
 
     rate: Rate
     bits: float
+
+    @property
+    def left(self) -> float:
+        """Bits of what it leaves."""
+        return self.bits - float(costs_of(self.rate.terms).sum())
 
 
 def costs_of(terms: Sequence[Expr]) -> Float[np.ndarray, " m"]:
@@ -189,7 +211,12 @@ class _Field:
             return self.target - part @ weights_of(part, self.target)
 
         start = first / scale
-        done = least_squares(residual, start, max_nfev=12, bounds=(np.minimum(start * 0.1, start * 10), np.maximum(start * 0.1, start * 10)))
+        done = least_squares(
+            residual,
+            start,
+            max_nfev=12,
+            bounds=(np.minimum(start * 0.1, start * 10), np.maximum(start * 0.1, start * 10)),
+        )
         own = moved(done.x * scale)
         part = self.columns(own)
         if not np.isfinite(part).all():
@@ -232,37 +259,164 @@ def _values(curve: Curve, names: Sequence[str]) -> dict[str, np.ndarray]:
     return {name: curve.smooth[:, k] for k, name in enumerate(names)}
 
 
-def find_rates(curves: Sequence[Curve], names: Sequence[str], say: Callable[[str], None] = lambda _: None) -> Shot | None:
+@dataclass(frozen=True)
+class Smooth:
+    """A law of curves, and how well it is known."""
+
+    law: Law
+    errors: Mapping[str, tuple[tuple[float, ...], ...]]  # standard errors of each rate's weights, per step, and numbers
+    left: float  # root mean square of residuals of rollouts in units of noise, in the worst field
+    held_out: Mapping[int, Mapping[str, float]]  # errors of the law that the rest gives, by rows ahead
+    agreed: bool  # whether the rest gives the same terms
+    noisy: bool
+    even: bool  # whether all rows are a step apart
+
+
+def find_smooth(
+    pieces: Sequence[tuple[Float[np.ndarray, " T"], Float[np.ndarray, "T C"]]],
+    names: Sequence[str],
+    dt: float,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Smooth | None:
+    """The law of undriven trajectories, given as times and rows; None where they are not smooth, or too many."""
+    if not pieces:
+        return None
+    trajectories = [Trajectory(rows, np.zeros((len(rows) - 1, 0))) for _, rows in pieces]
+    every = np.concatenate([rows for _, rows in pieces])
+    fields = find_fields(trajectories, names)
+    moving = [f for f in fields if f.kind in ("plain", "angle")]
+    still = {f.columns[0]: float(every[0, f.columns[0]]) for f in fields if _stands_still(f, every)}
+    if len(moving) + len(still) < len(fields) or not 1 <= len(moving) <= MOST_FIELDS:
+        return None
+    curves = curves_of([(times, read(rows, moving)) for times, rows in pieces])
+    counts = [len(curve.times) for curve in curves]
+    spread = np.std(np.concatenate([curve.rows for curve in curves]), axis=0) if curves else np.ones(1)
+    if not 0 < sum(counts) <= MOST_ROWS or max(counts) > LONGEST or any(_loud(curve, spread) for curve in curves):
+        return None
+    own = [f.name for f in moving]
+    shot = find_rates(curves, own, progress)
+    if shot is None:
+        return None
+    progress("holding rows out")
+    part, rest = _split(curves)
+    first = find_rates(part, own) if rest else shot
+    held_out = rollout_errors(first, rest, own) if first is not None else {}
+    agreed = first is not None and all(
+        set(form_of(first.rates[name].terms)) == set(form_of(shot.rates[name].terms)) for name in own
+    )
+    rates = {name: Rate(r.terms, tuple(w * dt for w in r.weights)) for name, r in shot.rates.items()}
+    motion = Motion(rates, Scheme("rk4", _substeps(shot, curves, own, dt)))
+    law = Law(tuple(moving), motion, (), {}, still, rows=rows_of(trajectories, moving, ActionSpace("continuous")))
+    errors = {name: tuple((e[0] * dt, *e[1:]) for e in one) for name, one in shot.errors.items()}
+    left = float(np.sqrt(np.mean(shot.residual**2, axis=0)).max())
+    noisy = any(curve.noisy.any() for curve in curves)
+    even = all(np.allclose(np.diff(curve.times), dt, rtol=SAME_STEP) for curve in curves)
+    return Smooth(law, errors, left, held_out, agreed, noisy, even)
+
+
+def _stands_still(f: Field, rows: Float[np.ndarray, "T C"]) -> bool:
+    seen = rows[:, f.columns[0]]
+    return f.kind == "steady" and float(np.ptp(seen)) <= 1e-6 * max(float(np.abs(seen).max()), 1e-12)
+
+
+def _loud(curve: Curve, spread: Float[np.ndarray, " F"]) -> bool:
+    return bool(np.any(np.median(curve.noise, axis=0) > LOUD * spread))
+
+
+def _split(curves: Sequence[Curve]) -> tuple[list[Curve], list[Curve]]:
+    """Curves to learn from and curves that are held out: the end of the longest one where there are few."""
+    if len(curves) >= EVERY:
+        return (
+            [curve for k, curve in enumerate(curves) if k % EVERY != EVERY - 1],
+            [curve for k, curve in enumerate(curves) if k % EVERY == EVERY - 1],
+        )
+    longest = max(range(len(curves)), key=lambda k: len(curves[k].times))
+    count = len(curves[longest].times)
+    cut = count - count // EVERY
+    if count - cut <= HORIZONS[-1]:
+        return list(curves), []
+    begun, ended = curves[longest].part(0, cut), curves[longest].part(cut - 1, count)
+    return [begun if k == longest else curve for k, curve in enumerate(curves)], [ended]
+
+
+def rollout_errors(shot: Shot, curves: Sequence[Curve], names: Sequence[str]) -> dict[int, dict[str, float]]:
+    """By rows ahead, errors of free rollouts in units of the spread of each field's change over as many rows."""
+    slope, found = slope_of(shot.rates, names), {}
+    for horizon in HORIZONS:
+        off = []
+        for curve in curves:
+            count = len(curve.times) - horizon
+            if count < 1:
+                continue
+            places = np.arange(count) + np.arange(horizon + 1)[:, None]
+            gaps = np.diff(curve.times[places], axis=0)
+            usual = float(np.median(np.diff(curve.times)))
+            last = roll(slope, curve.rows[:count].T, gaps, usual, np.inf)[-1].T
+            truth = curve.rows[horizon:]
+            change = np.maximum(np.std(truth - curve.rows[:count], axis=0), 1e-12)
+            size = np.abs(last - truth) / change
+            off.append(np.sqrt(np.mean(np.minimum(np.where(np.isfinite(size), size, FAR_OFF), FAR_OFF) ** 2, axis=1)))
+        if off:
+            sizes = np.concatenate(off)
+            found[horizon] = {
+                "mean": float(sizes.mean()),
+                "median": float(np.median(sizes)),
+                "p90": float(np.quantile(sizes, 0.9)),
+            }
+    return found
+
+
+def _substeps(shot: Shot, curves: Sequence[Curve], names: Sequence[str], dt: float) -> int:
+    """Sub-steps of rk4 that are enough among the states seen, and some more."""
+    slope = slope_of(shot.rates, names)
+    seen = np.concatenate([curve.at(curve.times) for curve in curves]).T
+    spread = np.std(seen, axis=1)[:, None]
+    for count in SUBSTEPS:
+        once, twice = (roll(slope, seen, np.full((n, 1), dt / n), dt, np.inf)[-1] for n in (count, 2 * count))
+        if np.nanmax(np.abs(once - twice) / spread) <= STEPPED:
+            return UNSEEN * count
+    return UNSEEN * SUBSTEPS[-1]
+
+
+def find_rates(
+    curves: Sequence[Curve], names: Sequence[str], progress: Callable[[str], None] = lambda _: None
+) -> Shot | None:
     """The rates of all fields, per unit of time."""
     seen = [_values(curve, names) for curve in curves]
     values = {name: np.concatenate([one[name] for one in seen]) for name in names}
     libraries = libraries_of(names, values)
     terms = list(dict.fromkeys(term for library in libraries for term in library))
     place = {term: p for p, term in enumerate(terms)}
-    shapes = None
+    shapes: list[Expr] = []
     options: dict[str, list[Choice]] = {}
     for k, name in enumerate(names):
         field = _Field(curves, names, k)
+        if not len(field.target):
+            return None
         averages = field.columns(terms)
         found = [c for library in libraries for c in field.choices(library, averages[:, [place[t] for t in library]])]
         found.sort(key=lambda c: c.bits)
-        plain = found[0]
-        if plain.bits - costs_of(plain.rate.terms).sum() > 8.0 or len(plain.rate.terms) > 3:
-            shapes = shapes_of(names, values) if shapes is None else shapes
-            kept = list(dict.fromkeys([t for c in found[:30] for t in c.rate.terms] + libraries[0]))
+        if found[0].left > ENOUGH or len(found[0].rate.terms) > FEW:
+            shapes = shapes or shapes_of(names, values)
+            kept = list(dict.fromkeys([t for c in found[:KEPT] for t in c.rate.terms] + libraries[0]))
             both = np.column_stack([averages[:, [place[t] for t in kept]], field.columns(shapes)])
             found = sorted([*found, *field.choices([*kept, *shapes], both)], key=lambda c: c.bits)
         unique = {frozenset(form_of(c.rate.terms)): c for c in reversed(found)}
         options[name] = sorted(unique.values(), key=lambda c: c.bits)[:TRIED]
-        say(f"{name}: " + "; ".join(f"{c.bits:.0f} {shown(c.rate)}" for c in options[name][:3]))
-    return compared(curves, names, options, say)
+        progress(f"{name} changes by {shown(options[name][0].rate)}")
+    return compared(curves, names, options, progress)
 
 
 def shown(rate: Rate) -> str:
     return " + ".join(f"{w:.4g}*{t}" for t, w in zip(rate.terms, rate.weights, strict=True))
 
 
-def compared(curves: Sequence[Curve], names: Sequence[str], options: Mapping[str, Sequence[Choice]], say) -> Shot | None:
+def compared(
+    curves: Sequence[Curve],
+    names: Sequence[str],
+    options: Mapping[str, Sequence[Choice]],
+    progress: Callable[[str], None],
+) -> Shot | None:
     """The supports whose rollouts take the fewest bits, one field changed at a time."""
     shooting = Shooting(curves, names, FLOOR * np.std(np.concatenate([curve.rows for curve in curves]), axis=0))
     cache: dict[tuple, tuple[float, Shot | None]] = {}
@@ -281,7 +435,6 @@ def compared(curves: Sequence[Curve], names: Sequence[str], options: Mapping[str
 
     rates = {name: found[0].rate for name, found in options.items()}
     bits, best = tried(rates)
-    say(f"shot {bits:.0f}")
     for name in names:
         for choice in options[name][1:]:
             if choice.bits > options[name][0].bits + MARGIN:
@@ -290,7 +443,7 @@ def compared(curves: Sequence[Curve], names: Sequence[str], options: Mapping[str
             other_bits, other = tried({**now, name: choice.rate})
             if other_bits < bits:
                 bits, best = other_bits, other
-                say(f"better {bits:.0f} {name}: {shown(choice.rate)}")
+                progress(f"better {name}: {shown(choice.rate)}")
     if best is None:
         return None
     again = True
@@ -305,6 +458,5 @@ def compared(curves: Sequence[Curve], names: Sequence[str], options: Mapping[str
                 other_bits, other = tried({**best.rates, name: fewer})
                 if other_bits < bits:
                     bits, best, again = other_bits, other, True
-                    say(f"dropped {bits:.0f} {name}: {shown(fewer)}")
                     break
     return best

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy.interpolate import BSpline, CubicSpline, PchipInterpolator
 from scipy.linalg import eigh, solve_triangular
 
@@ -45,10 +45,21 @@ class Curve:
     rows: Float[np.ndarray, "T F"]
     noise: Float[np.ndarray, "T F"]  # standard deviations
 
+    def part(self, start: int, end: int) -> Curve:
+        """Some of the rows."""
+        return Curve(self.times[start:end], self.rows[start:end], self.noise[start:end])
+
     @cached_property
-    def _smooth(self) -> list:
-        spread = np.std(self.rows, axis=0)
-        return [_through(self.times, x, s, scale) for x, s, scale in zip(self.rows.T, self.noise.T, spread, strict=True)]
+    def noisy(self) -> Bool[np.ndarray, " F"]:
+        """Whether a curve through the rows would show their noise, by field."""
+        return np.median(self.noise, axis=0) > CLEAN * np.std(self.rows, axis=0)
+
+    @cached_property
+    def _smooth(self) -> list[Spline]:
+        return [
+            _smoothed_spline(self.times, x, s) if noisy and len(x) >= LEAST_SMOOTHED else CubicSpline(self.times, x)
+            for x, s, noisy in zip(self.rows.T, self.noise.T, self.noisy, strict=True)
+        ]
 
     def at(self, times: Float[np.ndarray, " G"]) -> Float[np.ndarray, "G F"]:
         """Smooth values at these times."""
@@ -105,10 +116,11 @@ def curves_of(pieces: Sequence[tuple[Float[np.ndarray, " T"], Float[np.ndarray, 
     long = [(times, rows) for times, rows in pieces if len(times) >= LEAST_SMOOTHED]
     if not long:
         return []
-    noise = [noise_of([times for times, _ in long], [rows[:, k] for _, rows in long]) for k in range(long[0][1].shape[1])]
+    noise = [
+        noise_of([times for times, _ in long], [rows[:, k] for _, rows in long]) for k in range(long[0][1].shape[1])
+    ]
     return [
-        Curve(times, rows, np.stack([one[place] for one in noise], axis=-1))
-        for place, (times, rows) in enumerate(long)
+        Curve(times, rows, np.stack([one[place] for one in noise], axis=-1)) for place, (times, rows) in enumerate(long)
     ]
 
 
@@ -139,10 +151,8 @@ def _differences(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.
     return left, np.sqrt(np.sum(weights**2 * inside, axis=1)) + 1e-300
 
 
-def _through(times: np.ndarray, values: np.ndarray, noise: np.ndarray, spread: float) -> Spline:
-    """A spline through the rows, or near them where they are noisy."""
-    if np.median(noise) <= CLEAN * spread or len(times) < LEAST_SMOOTHED:
-        return CubicSpline(times, values)
+def _smoothed_spline(times: np.ndarray, values: np.ndarray, noise: np.ndarray) -> Spline:
+    """A smooth curve near the rows."""
     speed = np.zeros(len(times) - 1)
     for _ in range(WARPS):
         # Knots lie densely, and curves may bend more, where the field moves fast.
