@@ -19,6 +19,7 @@ NUDGE = 1e-3  # of the noise: of those that give derivatives by starts
 BLOWN_UP = 1e8  # times the largest value seen
 LOST = 1e4  # residual of a row that a rollout does not reach
 CALLS = 14  # rollouts of one fit
+TOLERANCE = 1e-4  # of the sum of squares: a step that gains less is the last one
 LONG_GAP = 1.01  # of the usual one: a longer gap takes several steps
 
 States = Float[np.ndarray, "F *B"]
@@ -188,7 +189,13 @@ class Shooting:
         start = np.concatenate([first, self.starts.ravel()])
         scale = np.concatenate([np.maximum(np.abs(first), 1e-6), np.repeat(np.maximum(self.nudge, 1e-12), stretches)])
         done = least_squares(
-            lambda p: both(p)[0], start, lambda p: both(p)[1], x_scale=scale, max_nfev=calls, ftol=1e-4, gtol=None
+            lambda p: both(p)[0],
+            start,
+            lambda p: both(p)[1],
+            method="lm",
+            x_scale=scale,
+            max_nfev=calls,
+            ftol=TOLERANCE,
         )
         residual, jac = both(done.x)
         if np.any(residual == LOST):
