@@ -23,7 +23,7 @@ from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.floor import FAR_OFF, HORIZONS, errors_aside, floored, held_to
 from visualpatchworld.induction.inputs import Between, input_between
-from visualpatchworld.induction.lawful import Lawful, found_of, search_law, tried
+from visualpatchworld.induction.lawful import Lawful, found_of, search_law, smooth_law, tried
 from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.march import predicted
 from visualpatchworld.induction.motion import number_line, source_of
@@ -36,7 +36,7 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.program.quoting import commented, docstring
 from visualpatchworld.search.reach import AHEAD, reach, touch
 from visualpatchworld.world.collect import collect
-from visualpatchworld.world.log import INTERPOLATED, LogWorld
+from visualpatchworld.world.log import INTERPOLATED, Curve, LogWorld
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace, World
 
@@ -222,7 +222,7 @@ class Trial:
     @property
     def enough(self) -> bool:
         """Whether no other law is looked for: it is exact, or a smooth solution of which sums are the whole family."""
-        return self.found.holds or (self.undriven and self.found.left <= SMOOTH)
+        return self.found.holds or self.found.fits or (self.undriven and self.found.left <= SMOOTH)
 
 
 def _lawful(
@@ -242,6 +242,11 @@ def _lawful(
     def search() -> Lawful:
         return search_law(data, aside, world.field_names, world.action_space, world.dt, progress)
 
+    undriven = not len(world.action_space)
+    smooth = smooth_law(_curves(world, data, aside), world.field_names, world.dt or 1.0, progress) if undriven else None
+    # A simulator's steps are exact ones of some integrator; rows of a log are measured.
+    if smooth is not None and smooth.fits and isinstance(world, LogWorld):
+        return Trial(smooth, tuple(data), tuple(aside), undriven)
     begin = 0  # the next end of a field to go to
     try:
         found = search()
@@ -260,7 +265,18 @@ def _lawful(
     except np.linalg.LinAlgError as error:
         progress(f"sums and rules were given up: {error}")
         return None
-    return Trial(found, tuple(data), tuple(aside), undriven=not len(world.action_space))
+    if smooth is not None and not found.holds and smooth.left < found.left:
+        found = smooth
+    return Trial(found, tuple(data), tuple(aside), undriven)
+
+
+def _curves(world: World, data: Sequence[Trajectory], aside: Sequence[Trajectory]) -> list[Curve]:
+    """Times and rows of all that was seen, across the gaps of a log."""
+    if isinstance(world, LogWorld) and world.curves:
+        return list(world.curves)
+    dt = world.dt or 1.0
+    whole = list(world.logged()) if isinstance(world, LogWorld) else [*data, *aside]
+    return [(dt * np.arange(len(t.observations)), t.observations) for t in whole]
 
 
 def _written(
@@ -269,7 +285,7 @@ def _written(
     """The program of a law of sums and rules, with the reward and the end."""
     lawful = trial.found
     found = found_of(lawful, world.field_names, world.dt, time.perf_counter() - began)
-    if isinstance(world, LogWorld) and world.caution:
+    if isinstance(world, LogWorld) and world.caution and not (lawful.smooth and world.curves):
         found = replace(found, why=f"{found.why}; {world.caution}.")
     seen = _narrowed(world, lawful, found.reading, [*trial.data, *trial.aside], budget, rng)
     steps = transitions(found.reading, seen)

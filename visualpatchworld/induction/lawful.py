@@ -16,11 +16,14 @@ from visualpatchworld.search.check import followed, rollout_errors
 from visualpatchworld.search.emit import Emitted, emit
 from visualpatchworld.search.find import Law, find_law
 from visualpatchworld.search.rules import events_of, predicted, unexplained
+from visualpatchworld.search.smooth import Smooth, find_smooth
 from visualpatchworld.search.settle import SURE, refit, standard_errors, sureness
+from visualpatchworld.world.log import Curve
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
 HORIZONS = (1, 5, 25)
+FITS = 2.0  # times the noise: what rollouts of a law of curves may be off
 MISSED = 0.002  # of new rows that a law may miss before it is searched for again
 RIGHT = 0.01  # of the spread of motion: what an exact law may be off on new episodes, nine times of ten
 
@@ -33,6 +36,7 @@ class Lawful:
     emitted: Emitted
     errors: Mapping[int, Mapping[str, float]]
     sureness: float  # the least weight of a term in units of its standard error
+    smooth: Smooth | None = None  # how well rollouts fit, where rows are those of curves
 
     @property
     def left(self) -> float:
@@ -40,11 +44,18 @@ class Lawful:
         return self.errors[max(self.errors)]["median"] if self.errors else np.inf
 
     @property
+    def fits(self) -> bool:
+        """Whether rollouts give all rows of curves up to their noise."""
+        return self.smooth is not None and self.smooth.left <= FITS
+
+    @property
     def holds(self) -> bool:
         """Whether new episodes go as the law says, and data tell each of its terms from the others.
 
         A long sum may imitate a law where data come from; then many weights could as well be others.
         """
+        if self.smooth is not None:
+            return self.fits and self.smooth.agreed
         last = self.errors[max(self.errors)] if self.errors else None
         return self.law.exact and self.sureness >= SURE and (last is None or last["p90"] <= RIGHT)
 
@@ -70,6 +81,21 @@ def written(law: Law, aside: Sequence[Trajectory], space: ActionSpace, dt: float
     spreads = standard_errors(law.rows, law.motion, met, events)
     sure = min(sureness(law.rows, law.motion, met, events).values(), default=np.inf)
     return Lawful(law, emit(law, dt, spreads), rollout_errors(law, aside, space, HORIZONS), sure)
+
+
+def smooth_law(
+    curves: Sequence[Curve], names: Sequence[str], dt: float, progress: Callable[[str], None]
+) -> Lawful | None:
+    """The law of undriven curves at any times, written down; None where they are not smooth."""
+    found = find_smooth(curves, names, dt, progress)
+    if found is None:
+        return None
+    sizes = [
+        abs(w) / max(e[0], 1e-300)
+        for name, rate in found.law.motion.rates.items()
+        for w, e in zip(rate.weights, found.errors[name], strict=True)
+    ]
+    return Lawful(found.law, emit(found.law, dt, found.errors), found.held_out, min(sizes, default=np.inf), found)
 
 
 def tried(
@@ -103,11 +129,24 @@ def found_of(lawful: Lawful, labels: Sequence[str], dt: float | None, seconds: f
     assert law.rows is not None
     rules = f" and {len(law.rules)} rules" if law.rules else ""
     unmet = f", except in {law.missed} rows" if law.missed else ""
+    if lawful.smooth is not None:
+        return _smooth_found(lawful.smooth, reading, draft, seconds)
     if lawful.holds:
         why = f"the rates{rules} give all {len(law.rows)} rows up to rounding{unmet}"
         return Found(reading, draft, (), "explained", why, seconds)
     off = f"no exact rate was found for {', '.join(law.open)}" if law.open else "data do not tell its terms apart"
     why = f"{off}{unmet}; after {max(lawful.errors, default=0)} steps it is off by {lawful.left:.2g} of the motion"
+    return Found(reading, replace(draft, empirical=True), (), "valid-inside", why, seconds)
+
+
+def _smooth_found(smooth: Smooth, reading: Reading, draft: Draft, seconds: float) -> Found:
+    assert smooth.law.rows is not None
+    kind = "their noise" if smooth.noisy else "rounding"
+    if smooth.left <= FITS and smooth.agreed:
+        why = f"rollouts of the rates give all {len(smooth.law.rows) + 1} rows up to {kind}"
+        return Found(reading, draft, (), "explained", why, seconds)
+    other = "" if smooth.agreed else "; without the held-out rows another law is found"
+    why = f"rollouts of the rates are off by {smooth.left:.2g} times the noise of the rows{other}"
     return Found(reading, replace(draft, empirical=True), (), "valid-inside", why, seconds)
 
 

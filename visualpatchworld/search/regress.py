@@ -37,10 +37,12 @@ def beam(
     groups: Sequence[Sequence[int]] | None = None,
     most: int = MOST,
     width: int = WIDTH,
+    spread: int = SPREAD,
+    begin: Sequence[tuple[int, ...]] = (),
 ) -> list[list[tuple[int, ...]]]:
     """The supports of each size, from one group of columns on, that leave the smallest sum of squares.
 
-    Columns have unit length. A group comes as a whole: what each choice of an action does is one table.
+    Columns have unit length; supports to begin with join those of their size. A group comes as a whole: what each choice of an action does is one table.
     """
     groups = [(j,) for j in range(len(cross))] if groups is None else groups
     widest = max(map(len, groups))
@@ -63,9 +65,14 @@ def beam(
                 own = np.where(pairs, inside - taken, np.eye(widest))
             gain = _gains(own, np.where(real, left[index], 0.0))
             gain[list(chosen)] = -1.0
-            for g in np.argpartition(-gain, min(SPREAD, len(gain) - 1))[:SPREAD]:
+            for g in np.argpartition(-gain, min(spread, len(gain) - 1))[:spread]:
                 if gain[g] > 0:
                     options[tuple(sorted((*chosen, int(g))))] = gained + float(gain[g])
+        for chosen in begin if len(found) + 1 in map(len, begin) else ():
+            if len(chosen) == len(found) + 1 and chosen not in options:
+                places = [column for group in chosen for column in groups[group]]
+                solved = np.linalg.lstsq(gram[np.ix_(places, places)], cross[places], rcond=1e-13)[0]
+                options[chosen] = float(cross[places] @ solved)
         if not options:
             break
         kept = sorted(options.items(), key=lambda item: -item[1])[:width]

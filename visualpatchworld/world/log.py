@@ -30,6 +30,9 @@ MOST_DECLARED = 1024  # choices that a file may say there are, which need not al
 MOST_FIELDS = 64  # reading what fields are compares all pairs of them: seconds for so many, minutes for hundreds
 
 
+Curve = tuple[Float[np.ndarray, " T"], Float[np.ndarray, "T O"]]  # times and rows
+
+
 @dataclass(frozen=True)
 class Recording:
     """All that a file says: episodes as they were found (rows
@@ -45,6 +48,7 @@ class Recording:
     counts: tuple[int, ...] = field(default=())  # of choices, where the file says so
     labels: tuple[tuple[str, ...], ...] = ()  # what choices are called, by column of the action
     caution: str = ""  # what of the file makes every law of it less sure
+    curves: tuple[Curve, ...] = ()  # of episodes without actions: their times, and all their rows across gaps
 
 
 class LogWorld(World):
@@ -90,6 +94,8 @@ class LogWorld(World):
         self._recording = recording
         self.labels, self.caution = recording.labels, recording.caution
         self.has_rewards = with_rewards == {True}
+        known = [(times, rows, np.all(np.abs(rows) < most, axis=1)) for times, rows in recording.curves]
+        self.curves: tuple[Curve, ...] = tuple((times[seen], rows[seen]) for times, rows, seen in known if seen.any())
 
     @property
     def powers(self) -> frozenset:

@@ -18,7 +18,7 @@ from visualpatchworld.errors import BadTrace, UnknownName, printable
 from visualpatchworld.extras import pyarrow
 from visualpatchworld.files import as_floats, check_unpacked, from_json, read_bytes, read_text, unpacking
 from visualpatchworld.program.quoting import python_names
-from visualpatchworld.world.log import MOST_CHOICES, Recording
+from visualpatchworld.world.log import MOST_CHOICES, Curve, Recording
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import numbered
 
@@ -216,6 +216,7 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         if starts.sum() > len(np.unique(table[episode])):
             raise BadTrace(f"{name}: rows of one '{episode}' do not lie together; sort the table by it and by time.")
     dt, caution = columns.dt, ""
+    whole = starts.copy()
     if time is not None and time not in (*state, *action) and table[time].dtype.kind == "f":
         found = _time_step(table[time], starts, time, name)
         caution = _unevenness(table[time], starts, found, time)
@@ -240,6 +241,8 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         over = terminated is not None and seen_end and _truth(table[terminated][max(start, end - 2) : end])
         episodes.append(Trajectory(seen, done[:-1], rewards, over))
     choices = True if labels and len(labels) == len(action) else None
+    timed = time is not None and dt is not None and columns.dt is None and not action
+    curves = _curves(table[time], [table[key] for key in state], whole) if timed else ()
     return Recording(
         tuple(episodes),
         tuple(state),
@@ -248,7 +251,15 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         choices,
         labels=tuple(labels.values()) if choices else (),
         caution=caution,
+        curves=curves,
     )
+
+
+def _curves(times: np.ndarray, fields: Sequence[np.ndarray], starts: np.ndarray) -> tuple[Curve, ...]:
+    """Times and rows of each episode: without actions a gap is nothing but a longer time between two rows."""
+    rows = np.stack(fields, -1)
+    edges = [*np.flatnonzero(starts), len(rows)]
+    return tuple((times[start:end], rows[start:end]) for start, end in itertools.pairwise(edges))
 
 
 def _only(table: Mapping[str, Any], names: Sequence[str]) -> str | None:
