@@ -16,7 +16,8 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
-from visualpatchworld.program.env import followed, imagine, shown
+from visualpatchworld.program.env import followed, shown
+from visualpatchworld.program.imagine import imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import rollout
 from visualpatchworld.scene.extractor import ToolExtractor

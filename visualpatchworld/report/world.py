@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from visualpatchworld.errors import VpwError, first_problem
 from visualpatchworld.files import from_json, read_text
 from visualpatchworld.paper.record import INDUCTION, PROGRAM, BadRecord, ConstantRecord, Error
+from visualpatchworld.program.dial import dials_of
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
-from visualpatchworld.program.source import dials_of
 from visualpatchworld.report.page import REPORT, Chart, Curve, Section, Written, coloured, data_url, svg, write_page
 from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, lies_in, sent
 
