@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import CodeType
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy
 from jaxtyping import Bool, Float
@@ -25,6 +25,9 @@ from jaxtyping import Bool, Float
 from visualpatchworld.errors import VpwError, printable
 from visualpatchworld.files import read_text
 from visualpatchworld.scene.state import StateSpace
+
+if TYPE_CHECKING:  # which this module would else import in a circle
+    from visualpatchworld.program.equations import Equations
 
 Backend = Literal["numpy", "jax"]
 _ARRAY_IMPORTS = ("numpy", "jax.numpy")
@@ -237,6 +240,15 @@ class Program:
         from visualpatchworld.program.calls import call
 
         return call(self, name, *arguments)
+
+    def equations(self) -> Equations:
+        """The program as equations, read from its syntax tree: nothing of it is run.
+
+        Example: `print(program.equations())`, `program.equations().latex`
+        """
+        from visualpatchworld.program.equations import equations_of
+
+        return equations_of(self)
 
     def check(self, state_space: StateSpace, action_dim: int) -> Program:
         """This program, if it keeps the contract; otherwise `BadProgram` says what is wrong and where."""
