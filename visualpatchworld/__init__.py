@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from visualpatchworld.domain import find_domains, load_domain
     from visualpatchworld.errors import VpwError
+    from visualpatchworld.induction.saved import load
     from visualpatchworld.paper.task import Goals
     from visualpatchworld.plan.goal_state import evaluate_goal
     from visualpatchworld.plan.reward import evaluate_return
@@ -50,6 +51,7 @@ __all__ = [
     "film",
     "find_domains",
     "induce",
+    "load",
     "load_domain",
     "load_program",
     "load_traces",
@@ -73,6 +75,7 @@ _ELSEWHERE = {
     "evaluate_goal": "plan.goal_state",
     "evaluate_return": "plan.reward",
     "find_domains": "domain",
+    "load": "induction.saved",
     "load_domain": "domain",
     "open_world": "world.open",
 }

@@ -7,7 +7,7 @@ import pytest
 from plan.truths import PENDULUM
 
 from visualpatchworld.program.equations import Equations
-from visualpatchworld.program.program import Program, read_program
+from visualpatchworld.program.program import BadProgram, Program, read_program
 from visualpatchworld.program.symbolic import NoEquations
 
 PROGRAMS = Path(__file__).parents[2] / "programs"
@@ -189,6 +189,9 @@ def test_a_tower_of_powers_is_not_computed():
 def test_nothing_is_run(tmp_path: Path):
     program = Program(f"open({str(tmp_path / 'made')!r}, 'w')\n{SIMPLE.text}")
     assert program.equations().rates
+    unnamed = Program(f"open({str(tmp_path / 'made')!r}, 'w')\nState = 1\ndef step(state, action):\n    return state\n")
+    with pytest.raises(BadProgram, match="no class 'State'"):
+        unnamed.equations()
     assert not (tmp_path / "made").exists()
 
 

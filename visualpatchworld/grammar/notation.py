@@ -61,6 +61,18 @@ def written(expr: Expr, notation: Notation) -> str:
     return _written(expr, notation)[0]
 
 
+def pieces(expr: Expr, by: Notation) -> list[str]:
+    """The terms of a sum with their signs, between which a long line may be broken."""
+    terms = signed_terms(expr)
+    if len(terms) == 1 and terms[0][0] > 0:
+        return [written(expr, by)]
+    found = []
+    for place, (sign, term) in enumerate(terms):
+        text, level = _written(term, by)
+        found.append(by.sign(sign, not place) + (text if level >= PRODUCT else by.group(text)))
+    return found
+
+
 def _written(expr: Expr, by: Notation) -> tuple[str, int]:
     def at(arg: Expr, level: int) -> str:
         text, own = _written(arg, by)
@@ -73,11 +85,7 @@ def _written(expr: Expr, by: Notation) -> tuple[str, int]:
     if expr.op == "number":
         return by.number(expr.value), ATOM if expr.value >= 0 else SUM
     if expr.op in ("add", "sub", "neg"):
-        text = ""
-        for place, (sign, term) in enumerate(signed_terms(expr)):
-            part = at(term, PRODUCT)
-            text += f"{by.sign(sign, not place)}{part}"
-        return text, SUM
+        return "".join(pieces(expr, by)), SUM
     if expr.op in ("mul", "div"):
         sign, above, below = factors_in(expr)
         if sign < 0:
@@ -233,6 +241,8 @@ def _latex_word(word: str) -> str:
 
 
 def _latex_name(name: str) -> str:
+    if name.isupper():  # a constant, as it stands in the program
+        return _latex_word(name)
     base, below = _split(name)
     return f"{_latex_word(base)}_{{\\mathrm{{{below}}}}}" if below else _latex_word(base)
 
@@ -282,6 +292,8 @@ def _mathml_word(word: str) -> str:
 
 
 def _mathml_name(name: str) -> str:
+    if name.isupper() and len(name) > 1:
+        return f'<mi class="constant">{html.escape(name)}</mi>'
     base, below = _split(name)
     return f"<msub>{_mathml_word(base)}<mtext>{html.escape(below)}</mtext></msub>" if below else _mathml_word(base)
 
@@ -294,7 +306,15 @@ def _mathml_number(value: float) -> str:
 
 
 def _mathml_group(text: str, left: str = "(", right: str = ")") -> str:
-    return f"<mrow><mo>{left}</mo>{text}<mo>{right}</mo></mrow>"
+    tall = "" if any(tag in text for tag in ("<mfrac", "<mtable", "<msqrt")) else ' stretchy="false"'
+    return f"<mrow><mo{tall}>{left}</mo>{text}<mo{tall}>{right}</mo></mrow>"
+
+
+def _mathml_sign(sign: int, first: bool) -> str:
+    """A sign, with the room that stands around it between terms."""
+    if sign > 0 and first:
+        return ""
+    return f'<mo form="{"prefix" if first else "infix"}">{"&minus;" if sign < 0 else "+"}</mo>'
 
 
 def _mathml_function(name: str, args: Sequence[str]) -> str:
@@ -322,7 +342,7 @@ MATHML = Notation(
     root=lambda a: f"<msqrt>{a}</msqrt>",
     absolute=lambda a: _mathml_group(a, "|", "|"),
     group=_mathml_group,
-    sign=lambda sign, first: "<mo>&minus;</mo>" if sign < 0 else "" if first else "<mo>+</mo>",
+    sign=_mathml_sign,
     item=lambda a, place: f"<msub>{_row(a)}<mn>{html.escape(place)}</mn></msub>",
     relation=lambda op: f"<mo>{SIGNS[op][2]}</mo>",
     indicator=lambda a: _mathml_group(a, "[", "]"),

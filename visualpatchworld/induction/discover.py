@@ -8,12 +8,14 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from visualpatchworld import __version__
 from visualpatchworld.errors import BadTrace
+from visualpatchworld.files import make_folder, to_json, write_text
 from visualpatchworld.induction.chains import propose_chains
 from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.draft import cut
@@ -30,8 +32,10 @@ from visualpatchworld.induction.motion import number_line, source_of
 from visualpatchworld.induction.reading import Integrator, Reading, table
 from visualpatchworld.induction.reward import Reward, find_reward
 from visualpatchworld.induction.reward_places import named_distances
+from visualpatchworld.induction.saved import PROGRAM, RECORD, equations_record
 from visualpatchworld.induction.search import Found, search_dynamics
 from visualpatchworld.induction.transitions import transitions, wrap
+from visualpatchworld.program.equations import Equations
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.quoting import commented, docstring
 from visualpatchworld.search.reach import AHEAD, reach, touch
@@ -83,6 +87,21 @@ class Discovery:
     @property
     def verdict(self) -> str:
         return self.found.verdict
+
+    @property
+    def equations(self) -> Equations:
+        """The program as equations: `print(found.equations)`, `found.equations.latex`."""
+        return self.program.equations()
+
+    def save(self, folder: Path | str) -> Path:
+        """Write the program and its record into a folder, as `vpw induce` does; `vpw.load` reads both.
+
+        Example: `found.save("runs/pendulum"); vpw.load("runs/pendulum").program`
+        """
+        path = make_folder(Path(folder)) / PROGRAM
+        write_text(path, self.program.text)
+        write_text(path.with_name(RECORD), to_json(summary(self, str(path)), indent=2) + "\n")
+        return path.parent
 
     @property
     def why(self) -> str:
@@ -460,6 +479,7 @@ def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:
         "domain": discovery.world,
         "form": draft.name,
         "sketch": draft.name,
+        "equations": equations_record(discovery.program),
         "laws": [{"law": law, "bodies": list(bodies)} for law, bodies in draft.laws],
         "fields": table(discovery.reading.fields),
         "dt": discovery.reading.dt,

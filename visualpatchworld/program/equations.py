@@ -21,6 +21,7 @@ from visualpatchworld.grammar.notation import (
     PLAIN,
     Notation,
     factors_in,
+    pieces,
     short,
     signed_terms,
     written,
@@ -56,33 +57,37 @@ class Equations:
     rates: Mapping[str, Expr]  # field -> its change per second
     first: tuple[Update, ...]  # what a step sets before anything moves
     then: tuple[Update, ...]  # what it sets after that, in order
-    definitions: tuple[tuple[Expr, Expr], ...]
+    definitions: tuple[tuple[Expr, Expr], ...]  # parts that rates share
     assignments: tuple[tuple[Expr, Expr], ...]  # what a step computes on the way by functions of the program, in order
     reward: Expr | None
     end: Expr | None
+    functions: tuple[tuple[Expr, Expr], ...]  # of one number, that equations name
     hidden: tuple[str, ...]  # fields that no observation shows
     constants: Mapping[str, tuple[float, float | None]]  # values and standard errors of those that are named
     scheme: str  # how rates become a step
 
     def lines(self, notation: Notation = PLAIN) -> list[str]:
         """One line for each equation."""
-        return list(self._lines(notation))
+        return ["".join(parts) for parts in self._lines(notation)]
 
-    def _lines(self, by: Notation) -> Iterator[str]:
+    def _lines(self, by: Notation) -> Iterator[list[str]]:
+        """The pieces of each equation, between which it may be broken."""
         for left, right in self.definitions:
-            yield f"{written(left, by)}{by.equals}{written(right, by)}"
+            yield _joined(f"{written(left, by)}{by.equals}", right, by)
         for update in self.first:
             yield _update(update, by)
         for left, right in self.assignments:
-            yield f"{written(left, by)}{by.gets}{written(right, by)}"
+            yield _joined(f"{written(left, by)}{by.gets}", right, by)
         for name, rate in self.rates.items():
-            yield f"{by.rate(name)}{by.equals}{written(rate, by)}"
+            yield _joined(f"{by.rate(name)}{by.equals}", rate, by)
         for update in self.then:
             yield _update(update, by)
         if self.reward is not None:
-            yield f"{by.words('reward')}{by.equals}{written(self.reward, by)}"
+            yield _joined(f"{by.words('reward')}{by.equals}", self.reward, by)
         if self.end is not None:
-            yield f"{by.words('ends where ')}{written(self.end, by)}"
+            yield _joined(by.words("ends where "), self.end, by)
+        for left, right in self.functions:
+            yield _joined(f"{written(left, by)}{by.equals}", right, by)
 
     def __str__(self) -> str:
         lines = [*self.lines(), ""]
@@ -104,8 +109,10 @@ class Equations:
 
     @property
     def mathml(self) -> tuple[str, ...]:
-        """Each equation as a MathML element, which browsers typeset by themselves."""
-        return tuple(f'<math display="block">{line}</math>' for line in self.lines(MATHML))
+        """Each equation as MathML, which browsers typeset by themselves; a long one may be broken between its terms."""
+        return tuple(
+            " ".join(f'<math displaystyle="true">{part}</math>' for part in parts) for parts in self._lines(MATHML)
+        )
 
     @property
     def with_values(self) -> Equations:
@@ -125,16 +132,24 @@ class Equations:
             then=updates(self.then),
             definitions=tuple((left, put(right)) for left, right in self.definitions),
             assignments=tuple((left, put(right)) for left, right in self.assignments),
+            functions=tuple((left, put(right)) for left, right in self.functions),
             reward=put(self.reward),
             end=put(self.end),
             constants={},
         )
 
 
-def _update(update: Update, by: Notation) -> str:
-    comma = f"{by.words(', ')}"
-    sets = comma.join(f"{by.name(name)}{by.gets}{written(value, by)}" for name, value in update.sets)
-    return sets if update.guard is None else f"{by.words('where ')}{written(update.guard, by)}{by.words(': ')}{sets}"
+def _joined(left: str, right: Expr, by: Notation) -> list[str]:
+    first, *rest = pieces(right, by)
+    return [f"{left}{first}", *rest]
+
+
+def _update(update: Update, by: Notation) -> list[str]:
+    """What is set, and where: the guard and each field are pieces."""
+    sets = [f"{by.name(name)}{by.gets}{written(value, by)}" for name, value in update.sets]
+    parts = [f"{part}{by.words(', ')}" for part in sets[:-1]] + sets[-1:]
+    guard = update.guard
+    return parts if guard is None else [f"{by.words('where ')}{written(guard, by)}{by.words(': ')}", *parts]
 
 
 def equations_of(program: Program) -> Equations:
@@ -160,8 +175,8 @@ def _read(program: Program, *, inline: bool) -> Equations:
     reward, reward_helpers = _worth(program)
     end, end_helpers = _ending(program)
     helpers |= reward_helpers | end_helpers
-    definitions = (*_helpers(program, helpers), *step.definitions)
-    exprs = [*step.rates.values(), *(right for _, right in (*definitions, *step.assignments))]
+    functions = tuple(_helpers(program, helpers))
+    exprs = [*step.rates.values(), *(right for _, right in (*functions, *step.definitions, *step.assignments))]
     exprs += [expr for part in step.updates for _, expr in part[1].sets]
     exprs += [part[1].guard for part in step.updates if part[1].guard is not None]
     exprs += [expr for expr in (reward, end) if expr is not None]
@@ -171,7 +186,8 @@ def _read(program: Program, *, inline: bool) -> Equations:
         rates=step.rates,
         first=tuple(part for early, part in step.updates if early and step.rates),
         then=tuple(part for early, part in step.updates if not early or not step.rates),
-        definitions=definitions,
+        definitions=tuple(step.definitions),
+        functions=functions,
         assignments=tuple(step.assignments),
         reward=reward,
         end=end,

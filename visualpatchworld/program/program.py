@@ -188,11 +188,13 @@ class Program:
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
-        """The names of a state's numbers, in their order."""
+        """The names of a state's numbers, in their order; read from the text, of which nothing is run."""
         classes = [node for node in self.module.body if isinstance(node, ast.ClassDef) and node.name == "State"]
         named = [node.target for part in classes for node in part.body if isinstance(node, ast.AnnAssign)]
         found = tuple(target.id for target in named if isinstance(target, ast.Name))
-        return found or tuple(getattr(self.bind("numpy").State, "_fields", ()))
+        if not found:
+            raise BadProgram(f"{self.where()}: the program defines no class 'State' with fields.")
+        return found
 
     # What the program computes, on arrays whose leading axes are batches: rows one after the other under NumPy, in
     # double precision; compiled and all at once where an argument is an array of JAX, as inside `jax.vmap`.

@@ -261,6 +261,8 @@ def sections() -> dict[str, Section]:
     """What a page is made of; a section that raises a `VpwError` is replaced by its sentence."""
     return {
         "record": lambda run: run.record,
+        "equations": lambda run: run.program.equations(),
+        "typeset": lambda run: [Markup(line) for line in run.program.equations().mathml],
         "listing": lambda run: coloured(run.program.text),
         "meanings": lambda run: {dial.name: dial.meaning for dial in dials_of(run.program)},
         "edited": lambda run: run.edited,
