@@ -83,8 +83,8 @@ _ELSEWHERE = {
 
 def __getattr__(name: str) -> Any:
     """A name of the library, loaded when it is first asked for: JAX and the engines take seconds."""
-    if name == "plan":  # a package that can be called
-        return import_module(f"{__name__}.plan")
+    if name in ("plan", "grammar"):  # packages that are also a verb and a value
+        return import_module(f"{__name__}.{name}")
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'api')}"), name)

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from visualpatchworld import __version__
-from visualpatchworld.errors import BadTrace
+from visualpatchworld.errors import BadTrace, VpwError
 from visualpatchworld.files import make_folder, to_json, write_text
+from visualpatchworld.grammar.productions import Grammar
 from visualpatchworld.induction.chains import propose_chains
 from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.draft import cut
@@ -134,14 +135,17 @@ def discover(
     episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
     held_input: bool = False,
+    grammar: Grammar = Grammar(),
     progress: Progress = lambda _: None,
 ) -> Discovery:
     """A program of the world from at most `budget` of its steps, or
     from its log (its first `episodes`), in about so many seconds.
 
     Of a log it is asked whether inputs are held between its rows or on their way to the next one, unless they are given
-    as held.
+    as held. Only the search for sums and rules knows a grammar, so that with one of your own no other search runs.
     """
+    if not grammar.is_default:
+        _check_grammar(world, fields)
     began, clock = time.perf_counter(), Clock.of(seconds - WRITING)
     rng = np.random.default_rng(seed)
     can_act = "reset" in world.powers
@@ -157,12 +161,14 @@ def discover(
     if sum(len(trajectory) for trajectory in data) < 2:
         raise BadTrace(f"{world.name} holds no step to learn from.")
     data, kept_aside = hold_out(data)
-    trial = _lawful(world, data, kept_aside, budget, rng, progress) if not fields else None
+    trial = _lawful(world, data, kept_aside, budget, rng, progress, grammar) if not fields else None
+    if trial is None and not grammar.is_default:
+        raise VpwError("The search that knows your grammar could not solve its equations on this data.")
     # The older search gets all of its time: what the first one takes is counted in rows and terms, not in seconds.
     clock = Clock.of(seconds - WRITING)
     if trial is not None:
         data, kept_aside = list(trial.data), list(trial.aside)
-        if trial.enough:
+        if trial.enough or not grammar.is_default:
             return _written(world, trial, began, clock, budget, rng)
     reading = read_fields(data, world.action_space, given_names(world), world.dt, fields)
     outside = find_outside(reading, data, world.action_space, world.dt, fields)
@@ -221,6 +227,17 @@ def discover(
     )
 
 
+def _check_grammar(world: World, fields: Mapping[str, str] | None) -> None:
+    """Refuse a grammar where the only search that knows one would not run."""
+    if fields:
+        raise VpwError("A search with your grammar reads the fields by itself; leave `fields` out, or the grammar.")
+    if len(world.field_names) > MOST_FIELDS:
+        raise VpwError(
+            f"{world.name} has {len(world.field_names)} fields, and a search with your grammar takes at most "
+            f"{MOST_FIELDS}; leave `grammar` and `max_complexity` out."
+        )
+
+
 def _better(trial: Lawful, errors: Mapping[int, Mapping[str, float]]) -> bool:
     """Whether the law of sums and rules predicts kept-aside episodes much better than what was found after it."""
     horizon = max(errors, default=0)
@@ -251,6 +268,7 @@ def _lawful(
     budget: int,
     rng: np.random.Generator,
     progress: Progress,
+    grammar: Grammar = Grammar(),
 ) -> Trial | None:
     """What sums and rules say of all that was seen, an exact law tried in the rest of the budget; None where they say
     nothing.
@@ -259,7 +277,7 @@ def _lawful(
         return None
 
     def search() -> Lawful:
-        return search_law(data, aside, world.field_names, world.action_space, world.dt, progress)
+        return search_law(data, aside, world.field_names, world.action_space, world.dt, progress, grammar)
 
     begin = 0  # the next end of a field to go to
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from visualpatchworld.grammar.expr import Expr
+from visualpatchworld.grammar.productions import Grammar
 from visualpatchworld.induction.draft import Draft
 from visualpatchworld.induction.reading import Coordinate, Derived, FieldRole, Reading
 from visualpatchworld.induction.search import Found
@@ -56,9 +57,10 @@ def search_law(
     space: ActionSpace,
     dt: float | None,
     progress: Callable[[str], None],
+    grammar: Grammar = Grammar(),
 ) -> Lawful:
     """The law of these episodes, written down and held against those that were kept aside."""
-    law = find_law(data, names, space, progress)
+    law = find_law(data, names, space, progress, grammar)
     return written(law, aside, space, dt)
 
 

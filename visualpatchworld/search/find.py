@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from visualpatchworld.grammar.expr import Expr
+from visualpatchworld.grammar.productions import Grammar
 from visualpatchworld.search.derived import find_derived
+from visualpatchworld.search.given import capped, given_terms
 from visualpatchworld.search.library import atoms_of, terms_of
 from visualpatchworld.search.memory import Memory
 from visualpatchworld.search.motion import Motion
@@ -65,6 +67,7 @@ def find_law(
     names: Sequence[str],
     space: ActionSpace,
     progress: Callable[[str], None] = lambda _: None,
+    grammar: Grammar = Grammar(),
 ) -> Law:
     """The law of these trajectories; the same data give the same law on any machine."""
     fields = find_fields(trajectories, names)
@@ -72,7 +75,7 @@ def find_law(
     still = {f.columns[0]: float(rows.before[0, k]) for k, f in enumerate(fields) if _never_changes(rows, k)}
     rows = _only(rows, [f.name for f in fields if not (f.kind == "steady" and f.columns[0] in still)])
     derived, rows = find_derived(rows)
-    return _law(_Search(rows, progress), derived, still)
+    return _law(_Search(rows, progress, grammar=grammar), derived, still)
 
 
 def _never_changes(rows: Rows, k: int) -> bool:
@@ -99,6 +102,7 @@ class _Search:
     progress: Callable[[str], None]
     rules: tuple[Rule, ...] = ()
     memories: tuple[Memory, ...] = ()
+    grammar: Grammar = field(default_factory=Grammar)
 
     def __post_init__(self):
         self.used = usual(self.rows)
@@ -109,8 +113,14 @@ class _Search:
 
     def first(self) -> None:
         self.progress(f"{len(self.rows)} rows, {len(self.targets)} fields that change")
-        self.looks = first_looks(self.rows, terms_of(self.atoms), self.targets, self.used)
+        given = given_terms(self.grammar, self.atoms, self.rows, self.progress)
+        terms = list(dict.fromkeys((*terms_of(self.atoms), *given)))
+        looks = first_looks(self.rows, terms, self.targets, self.used)
+        self.looks = {name: self.capped(name, look) for name, look in looks.items()}
         self.settled = pruned(self.rows, settle(self.rows, self.looks, self.used), self.used)
+
+    def capped(self, name: str, look: Look) -> Look:
+        return capped(look, self.rows, name, self.used, self.grammar.max_terms)
 
     @property
     def open(self) -> list[str]:
@@ -159,7 +169,8 @@ class _Search:
             path = {len(support): support for support in reversed(look.supports) if 0 < len(support) <= SMALL}
             more = proposals(self.rows, self.atoms, [*path.values(), now], name, self.used, look.end)
             found = look_at(self.rows, list(dict.fromkeys((*now, *more, *look.terms()))), name, self.used)
-            looks[name] = replace(found, supports=tuple(dict.fromkeys((*found.supports, *look.supports[:KEPT]))))
+            supports = tuple(dict.fromkeys((*found.supports, *look.supports[:KEPT])))
+            looks[name] = self.capped(name, replace(found, supports=supports))
         return self.settle_again(looks)
 
     def remember(self, name: str) -> bool:
@@ -176,7 +187,7 @@ class _Search:
         self.rules = (*self.rules, *memory.rules)
         rates = {key: Look((rate.terms,), rate.weights, 0.5, 0.0) for key, rate in memory.rates}
         schemes = None
-        looks = {**self.looks, name: look, **rates}
+        looks = {**self.looks, name: self.capped(name, look), **rates}
         settled = settle(self.rows, looks, self.used, schemes)
         self.looks = looks
         if settled.left(self.rows, name, self.used) > 0.5 * kept[3].left(kept[0], name, kept[4]):
