@@ -51,6 +51,14 @@ def test_the_law_comes_first_and_is_typeset(folder: Path):
     assert "semi-implicit Euler, DT = 0.05" in law
 
 
+def test_the_front_of_rivals_is_a_table(folder: Path):
+    path = folder / "induction.json"
+    row = {"field": "x", "terms": 2, "bits": 36.0, "error": 1e-8, "equation": "x' = <b>v", "latex": "", "chosen": True}
+    path.write_text(to_json(json.loads(path.read_text()) | {"rivals": [row]}))
+    text = write_report(folder).path.read_text(encoding="utf-8")
+    assert "the front of rivals" in text and "&lt;b&gt;v" in text and '<td class="num">36</td>' in text
+
+
 def test_a_program_without_equations_has_a_sentence_in_their_place(folder: Path):
     path = folder / "world_model.py"
     path.write_text(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,9 @@ from visualpatchworld.induction.exogenous import find_outside, nothing_outside
 from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.floor import FAR_OFF, HORIZONS, errors_aside, floored, held_to
+from visualpatchworld.induction.front import Candidate, Front
 from visualpatchworld.induction.inputs import Between, input_between
-from visualpatchworld.induction.lawful import Lawful, found_of, search_law, tried
+from visualpatchworld.induction.lawful import Lawful, found_of, rivals_of, search_law, tried
 from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.march import predicted
 from visualpatchworld.induction.motion import number_line, source_of
@@ -84,6 +85,7 @@ class Discovery:
     errors: Mapping[int, Mapping[str, float]]  # normalised, by horizon, on episodes that were not fitted to
     env_steps: int
     seconds: float
+    rivals: Front = field(default_factory=Front)  # what else was considered, by size and held-out error
 
     @property
     def verdict(self) -> str:
@@ -222,8 +224,9 @@ def discover(
     known = replace(known, found=found)
     program = write(world, known.whole, known.reward, known.ends, known.inside, errors)
     spent = time.perf_counter() - began
+    whole, rivals = known.whole, front_of_laws(known.whole)
     return Discovery(
-        world.name, known.whole.reading, known.whole, known.reward, known.ends, program, errors, world.env_steps, spent
+        world.name, whole.reading, whole, known.reward, known.ends, program, errors, world.env_steps, spent, rivals
     )
 
 
@@ -236,6 +239,22 @@ def _check_grammar(world: World, fields: Mapping[str, str] | None) -> None:
             f"{world.name} has {len(world.field_names)} fields, and a search with your grammar takes at most "
             f"{MOST_FIELDS}; leave `grammar` and `max_complexity` out."
         )
+
+
+def front_of_laws(found: Found) -> Front:
+    """The laws of the older search as a front: of each structure the best, the fewest constants first."""
+    best: dict[str, Any] = {}
+    for rival in found.evidence:
+        known = best.get(rival.draft.name)
+        if known is None or rival.error < known.error:
+            best[rival.draft.name] = rival
+    rows = []
+    for name, rival in best.items():
+        shown = equations_record(rival.draft.program) or {"text": [name], "latex": ""}
+        chosen = rival.draft is found.draft or name == found.draft.name
+        line = "; ".join(shown["text"])
+        rows.append(Candidate("", rival.constants, None, float(rival.error), line, shown["latex"], chosen))
+    return Front(tuple(sorted(rows, key=lambda row: (row.terms, row.error))))
 
 
 def _better(trial: Lawful, errors: Mapping[int, Mapping[str, float]]) -> bool:
@@ -311,8 +330,11 @@ def _written(
     reward = find_reward(found.reading, world.action_space, steps, clock.part(RULES_SECONDS).at_least(LEAST_FOR_RULES))
     ends = find_ends(found.reading, steps, distances=named_distances(reward.expression))
     program = write(world, found, reward, ends, Inside(), lawful.errors)
+    rivals = rivals_of(lawful, trial.aside, world.action_space, world.dt)
     spent = time.perf_counter() - began
-    return Discovery(world.name, found.reading, found, reward, ends, program, lawful.errors, world.env_steps, spent)
+    return Discovery(
+        world.name, found.reading, found, reward, ends, program, lawful.errors, world.env_steps, spent, rivals
+    )
 
 
 def _narrowed(
@@ -537,6 +559,7 @@ def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:
             }
             for rival in discovery.found.evidence
         ],
+        "rivals": discovery.rivals.record,
         "normalised_error": {str(horizon): dict(row) for horizon, row in discovery.errors.items()},
         "env_steps": discovery.env_steps,
         "program": path,

@@ -10,12 +10,14 @@ import numpy as np
 from visualpatchworld.grammar.expr import Expr
 from visualpatchworld.grammar.productions import Grammar
 from visualpatchworld.induction.draft import Draft
+from visualpatchworld.induction.front import Candidate, Front, rate_equation
 from visualpatchworld.induction.reading import Coordinate, Derived, FieldRole, Reading
 from visualpatchworld.induction.search import Found
 from visualpatchworld.program.program import Program
 from visualpatchworld.search.check import followed, rollout_errors
-from visualpatchworld.search.emit import Emitted, emit
+from visualpatchworld.search.emit import Emitted, emit, time_step
 from visualpatchworld.search.find import Law, find_law
+from visualpatchworld.search.front import front_of
 from visualpatchworld.search.rules import events_of, predicted, unexplained
 from visualpatchworld.search.settle import SURE, refit, standard_errors, sureness
 from visualpatchworld.world.trajectory import Trajectory
@@ -72,6 +74,19 @@ def written(law: Law, aside: Sequence[Trajectory], space: ActionSpace, dt: float
     spreads = standard_errors(law.rows, law.motion, met, events)
     sure = min(sureness(law.rows, law.motion, met, events).values(), default=np.inf)
     return Lawful(law, emit(law, dt, spreads), rollout_errors(law, aside, space, HORIZONS), sure)
+
+
+def rivals_of(lawful: Lawful, aside: Sequence[Trajectory], space: ActionSpace, dt: float | None) -> Front:
+    """The front of sums for each field, with errors on episodes that were kept aside."""
+    law, names = lawful.law, lawful.emitted.fields
+    assert law.rows is not None
+    episodes = [trajectory for trajectory in aside if len(trajectory)]
+    rows = []
+    for point in front_of(law, followed(law, episodes, space) if episodes else law.rows):
+        per_second = [weight / (dt or time_step(law) or 1.0) for weight in point.rate.weights]
+        lines = rate_equation(point.field, point.rate.terms, per_second, names)
+        rows.append(Candidate(names[point.field], point.terms, point.bits, point.error, *lines, point.chosen))
+    return Front(tuple(rows))
 
 
 def tried(

@@ -9,6 +9,7 @@ from typing import Any
 
 from visualpatchworld.errors import VpwError
 from visualpatchworld.files import from_json, read_text
+from visualpatchworld.induction.front import Front, front_from
 from visualpatchworld.program.equations import Equations
 from visualpatchworld.program.program import BadProgram, Program, read_program
 from visualpatchworld.program.symbolic import NoEquations
@@ -41,6 +42,11 @@ class Saved:
     @property
     def why(self) -> str:
         return str(self.record.get("why", ""))
+
+    @property
+    def rivals(self) -> Front:
+        """What else was considered when the program was found."""
+        return front_from(self.record.get("rivals", ()))
 
     @property
     def edited(self) -> bool:

@@ -50,6 +50,17 @@ class RivalRecord(Record):
     integrator: str = ""
 
 
+class CandidateRecord(Record):
+    """A row of the front: a sum for the rate of one field, or a whole law."""
+
+    field: str
+    terms: int
+    bits: float | None = None
+    error: Error
+    equation: str
+    chosen: bool = False
+
+
 class ThresholdRecord(Record):
     expression: str
     above: bool
@@ -90,6 +101,7 @@ class WorldRecord(Record):
     verdict: Literal["explained", "valid-inside", "ambiguous", "unexplained"]
     why: str
     candidates: tuple[RivalRecord, ...]
+    rivals: tuple[CandidateRecord, ...] = ()  # records of earlier versions have none
     normalised_error: dict[int, SpreadRecord]
     env_steps: int
     program_hash: str

@@ -23,6 +23,7 @@ from visualpatchworld.search.settle import (
     SURE,
     Look,
     Settled,
+    Support,
     first_looks,
     look_at,
     pruned,
@@ -54,6 +55,8 @@ class Law:
     noise: tuple[str, ...] = ()  # fields that nothing predicts and nothing needs
     missed: int = 0  # rows that the law does not meet, although it is exact elsewhere
     rows: Rows | None = field(default=None, repr=False)
+    # By field: sums that were looked at, the fewest bits first.
+    tried: Mapping[str, tuple[Support, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def exact(self) -> bool:
@@ -228,7 +231,8 @@ def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float
     after, _ = predicted(search.rows, settled.motion, rules)
     off = unexplained(search.rows, solved, after, search.used).any(axis=1)
     fields, open_ = search.rows.fields, tuple(search.open)
-    return Law(fields, settled.motion, rules, derived, constants, open_, noise, int(off.sum()), search.rows)
+    tried = {name: look.supports for name, look in search.looks.items()}
+    return Law(fields, settled.motion, rules, derived, constants, open_, noise, int(off.sum()), search.rows, tried)
 
 
 def _noise(search: _Search) -> tuple[str, ...]:
