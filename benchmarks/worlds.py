@@ -31,7 +31,7 @@ from visualpatchworld.cli._verb import keep_compiled
 from visualpatchworld.errors import VpwError
 from visualpatchworld.induction.discover import BUDGET, discover, summary
 from visualpatchworld.induction.windows import last_observations, window_errors, windows_of
-from visualpatchworld.program.env import imagine
+from visualpatchworld.program.imagine import imagine
 from visualpatchworld.program.program import read_program
 from visualpatchworld.world.collect import collect
 from visualpatchworld.world.open import open_world

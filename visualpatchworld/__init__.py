@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from visualpatchworld.domain import find_domains, load_domain
     from visualpatchworld.errors import VpwError
+    from visualpatchworld.induction.saved import load
     from visualpatchworld.paper.task import Goals
     from visualpatchworld.plan.goal_state import evaluate_goal
     from visualpatchworld.plan.reward import evaluate_return
@@ -56,6 +57,7 @@ __all__ = [
     "film",
     "find_domains",
     "induce",
+    "load",
     "load_domain",
     "load_program",
     "load_traces",
@@ -79,6 +81,7 @@ _ELSEWHERE = {
     "evaluate_goal": "plan.goal_state",
     "evaluate_return": "plan.reward",
     "find_domains": "domain",
+    "load": "induction.saved",
     "load_domain": "domain",
     "open_world": "world.open",
 }
@@ -86,8 +89,8 @@ _ELSEWHERE = {
 
 def __getattr__(name: str) -> Any:
     """A name of the library, loaded when it is first asked for: JAX and the engines take seconds."""
-    if name == "plan":  # a package that can be called
-        return import_module(f"{__name__}.plan")
+    if name in ("plan", "grammar"):  # packages that are also a verb and a value
+        return import_module(f"{__name__}.{name}")
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = getattr(import_module(f"{__name__}.{_ELSEWHERE.get(name, 'api')}"), name)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 from typing import Any, get_args, overload
 
 import jax
@@ -21,6 +22,7 @@ from visualpatchworld.domain import DEFAULT, PAPER, Domain
 from visualpatchworld.errors import BadTrace, UnknownName, VpwError
 from visualpatchworld.files import make_folder
 from visualpatchworld.films import write_films
+from visualpatchworld.grammar.productions import Grammar, as_grammar
 from visualpatchworld.induction.blackbox import black_box
 from visualpatchworld.induction.discover import BUDGET, Discovery, discover, given_names
 from visualpatchworld.induction.fields import read_fields
@@ -160,6 +162,8 @@ def induce(
     episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
     columns: Columns = Columns(),
+    grammar: Grammar | ModuleType | None = None,
+    max_complexity: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Discovery: ...
 
@@ -177,11 +181,15 @@ def induce(
     episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
     columns: Columns = Columns(),
+    grammar: Grammar | ModuleType | None = None,
+    max_complexity: int | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Induction | Discovery:
     """A program of a world. Of anything that can be reset and stepped, or of a log, it is found by a search that is
     told nothing else: an environment, its id, a task of dm_control, a file, arrays; at most `steps` of the world are
     taken, in about so many `seconds` of CPU time. Where the names in a table leave open what is what, `columns` says it.
+    `grammar` adds terms of your own to those that are tried, and `max_complexity` is the most terms that the rate of a
+    field may have; with either, only the search for sums and rules runs.
 
     Of a domain with its traces it is found on both levels: experiments choose the form, and all episodes but the last
     fifth fit its constants.
@@ -193,6 +201,7 @@ def induce(
 
     Example: `found = vpw.induce(gymnasium.make("Pendulum-v1")); print(found); print(found.program)`
     Example: `found = vpw.induce("machine.csv", columns=vpw.Columns(action="voltage", dt=0.01))`
+    Example: `found = vpw.induce(env, grammar=vpw.grammar + ["x0 * exp(-free(1.0) * x1)"], max_complexity=4)`
     Example: `found = vpw.induce(world, traces); print(found); Path("world_model.py").write_text(found.program.text)`
     """
     if traces is None:
@@ -200,11 +209,20 @@ def induce(
             raise VpwError("`view`, `sketch` and `thorough` are for a domain with its traces; leave them out.")
         opened = open_world(world, columns=columns)
         return discover(
-            opened, budget=steps, seed=seed, seconds=seconds, episodes=episodes, fields=fields, progress=progress
+            opened,
+            budget=steps,
+            seed=seed,
+            seconds=seconds,
+            episodes=episodes,
+            fields=fields,
+            grammar=as_grammar(grammar, max_complexity),
+            progress=progress,
         )
-    if (steps, seconds, episodes, fields, columns) != (BUDGET, 60.0, None, None, Columns()):
+    unused = (steps, seconds, episodes, fields, columns, grammar, max_complexity)
+    if unused != (BUDGET, 60.0, None, None, Columns(), None, None):
         raise VpwError(
-            "`steps`, `seconds`, `episodes`, `fields` and `columns` are for a world without traces; leave them out."
+            "`steps`, `seconds`, `episodes`, `fields`, `columns`, `grammar` and `max_complexity` are for a world "
+            "without traces; leave them out."
         )
     domain: Domain = world
     fitted = for_fitting(_of(domain, traces).episodes)

@@ -23,7 +23,7 @@ from visualpatchworld.paper.evaluation import EvalConfig, agent
 from visualpatchworld.plan.control import Attempt, PlanMade, Task
 from visualpatchworld.plan.return_search import compiled_search
 from visualpatchworld.plan.reward import Controller, choose_planner
-from visualpatchworld.program.env import imagine
+from visualpatchworld.program.imagine import imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import rollout
 from visualpatchworld.scene.calibrate import Ways, ways_in

@@ -17,7 +17,7 @@ from visualpatchworld.induction.probe import find_places
 from visualpatchworld.induction.reading import Coordinate, Reading
 from visualpatchworld.induction.transitions import Transitions
 from visualpatchworld.plan.return_search import returns
-from visualpatchworld.program.env import imagine
+from visualpatchworld.program.imagine import imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import collect
 from visualpatchworld.world.environment import GymWorld

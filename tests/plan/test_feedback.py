@@ -9,7 +9,8 @@ import pytest
 from visualpatchworld.plan.feedback import first_guide, guided, improved, margin_of, shifted_guide
 from visualpatchworld.plan.return_search import ReturnPlanner
 from visualpatchworld.plan.reward import evaluate_return
-from visualpatchworld.program.env import as_env, imagine
+from visualpatchworld.program.env import as_env
+from visualpatchworld.program.imagine import imagine
 from visualpatchworld.program.program import Program
 
 # Two unstable modes under one push: the state grows by more than a fifth in each step, and an end is never far.

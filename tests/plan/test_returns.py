@@ -7,7 +7,8 @@ from plan.truths import ACROBOT, CARTPOLE, MOUNTAIN_CAR, MOUNTAIN_CAR_CONTINUOUS
 
 from visualpatchworld.plan.return_search import ReturnPlanner, returns
 from visualpatchworld.plan.reward import CannotPlan, choose_planner, evaluate_return
-from visualpatchworld.program.env import imagine, tracker
+from visualpatchworld.program.env import tracker
+from visualpatchworld.program.imagine import imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.open import living_in, living_in_copies, open_world
 

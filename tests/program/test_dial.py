@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from visualpatchworld.program.dial import dials_of
 from visualpatchworld.program.program import Program
-from visualpatchworld.program.source import dials_of
 
 TEXT = '''"""A program."""
 PUSH = 3.0  # m/s^2  +- 0.01  at full action

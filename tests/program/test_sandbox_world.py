@@ -15,7 +15,8 @@ from visualpatchworld.induction.windows import replay_errors
 from visualpatchworld.plan.return_search import ReturnPlanner
 from visualpatchworld.plan.reward import CannotPlan
 from visualpatchworld.program import sandbox
-from visualpatchworld.program.env import as_env, imagine, locked_tracker, tracker
+from visualpatchworld.program.env import as_env, locked_tracker, tracker
+from visualpatchworld.program.imagine import imagine
 from visualpatchworld.program.program import BadProgram, Program
 from visualpatchworld.program.sandbox import SandboxedWorld
 from visualpatchworld.program.sandbox_process import Nonsense, width_in, world_in

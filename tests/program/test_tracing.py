@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from visualpatchworld.program.env import imagine
+from visualpatchworld.program.imagine import imagine
 from visualpatchworld.program.program import BadProgram, Program
 
 SHARED = Path(__file__).parents[3] / "shared"

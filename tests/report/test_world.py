@@ -42,6 +42,34 @@ def test_half_a_run_has_a_page(folder: Path):
     assert "One step." in text and 'class="nf">step' in text
 
 
+def test_the_law_comes_first_and_is_typeset(folder: Path):
+    text = write_report(folder).path.read_text(encoding="utf-8")
+    order = [text.index(f'<section id="{name}">') for name in ("law", "errors", "program", "fields", "laws")]
+    assert order == sorted(order)
+    law = text[order[0] : order[1]]
+    assert law.count('class="equation"') == 5 and "<mi>sin</mi>" in law and "2e-08" in law
+    assert "semi-implicit Euler, DT = 0.05" in law
+
+
+def test_the_front_of_rivals_is_a_table(folder: Path):
+    path = folder / "induction.json"
+    row = {"field": "x", "terms": 2, "bits": 36.0, "error": 1e-8, "equation": "x' = <b>v", "latex": "", "chosen": True}
+    path.write_text(to_json(json.loads(path.read_text()) | {"rivals": [row]}))
+    text = write_report(folder).path.read_text(encoding="utf-8")
+    assert "the front of rivals" in text and "&lt;b&gt;v" in text and '<td class="num">36</td>' in text
+
+
+def test_a_program_without_equations_has_a_sentence_in_their_place(folder: Path):
+    path = folder / "world_model.py"
+    path.write_text(
+        path.read_text().replace("    angle = state.angle + DT * angle_speed\n", "    while True:\n        pass\n")
+    )
+    written = write_report(folder)
+    text = written.path.read_text(encoding="utf-8")
+    assert any("read the program itself" in said for said in written.missing)
+    assert "read the program itself" in text and "ANGLE_PULL" in text
+
+
 def test_the_page_of_a_whole_run(folder: Path):
     program = WorldRun(folder).program
     seen = check(program, open_world("Pendulum-v1"), ("x0", "x1", "x2"), seed=0)

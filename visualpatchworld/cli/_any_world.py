@@ -148,7 +148,7 @@ def induced(world: World, out: Path, search: Search, episodes: int | None, seed:
 
 
 def found_parts(result: Mapping[str, Any]) -> list[Any]:
-    """What was found, for people: fields, laws with their constants, reward and end, errors, and the verdict."""
+    """What was found, for people: the law as equations, its constants, the fields, the errors, and the verdict."""
     constants = Table(title=f"{result['form']}")
     for heading in ("constant", "value", "+-"):
         constants.add_column(heading)
@@ -164,7 +164,9 @@ def found_parts(result: Mapping[str, Any]) -> list[Any]:
         (f"{result['env_steps']} steps of the world, " if result["env_steps"] else "")
         + f"{result['seconds']:g} s; written to {result['program']}",
     ]
-    return [fields_table(result["world"], result["fields"]), constants, "\n".join(line for line in lines if line)]
+    law = "\n".join((result.get("equations") or {}).get("text", ()))
+    fields = fields_table(result["world"], result["fields"])
+    return [*([f"{law}\n"] if law else []), constants, fields, "\n".join(line for line in lines if line)]
 
 
 def rollout(

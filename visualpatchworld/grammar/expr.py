@@ -109,6 +109,15 @@ class Expr:
     def __add__(self, other: Expr | float) -> Expr:
         return Expr("add", (self, as_expr(other)))
 
+    def __radd__(self, other: float) -> Expr:
+        return Expr("add", (as_expr(other), self))
+
+    def __rsub__(self, other: float) -> Expr:
+        return Expr("sub", (as_expr(other), self))
+
+    def __rtruediv__(self, other: float) -> Expr:
+        return Expr("div", (as_expr(other), self))
+
     def __sub__(self, other: Expr | float) -> Expr:
         return Expr("sub", (self, as_expr(other)))
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from visualpatchworld import __version__
-from visualpatchworld.errors import BadTrace
+from visualpatchworld.errors import BadTrace, VpwError
+from visualpatchworld.files import make_folder, to_json, write_text
+from visualpatchworld.grammar.productions import Grammar
 from visualpatchworld.induction.chains import propose_chains
 from visualpatchworld.induction.clock import Clock
 from visualpatchworld.induction.draft import cut
@@ -22,16 +25,19 @@ from visualpatchworld.induction.exogenous import find_outside, nothing_outside
 from visualpatchworld.induction.experiments import Experiments, Known, hold_out
 from visualpatchworld.induction.fields import read_fields
 from visualpatchworld.induction.floor import FAR_OFF, HORIZONS, errors_aside, floored, held_to
+from visualpatchworld.induction.front import Candidate, Front
 from visualpatchworld.induction.inputs import Between, input_between
-from visualpatchworld.induction.lawful import Lawful, found_of, search_law, smooth_law, tried
+from visualpatchworld.induction.lawful import Lawful, found_of, rivals_of, search_law, smooth_law, tried
 from visualpatchworld.induction.long_look import long_look
 from visualpatchworld.induction.march import predicted
 from visualpatchworld.induction.motion import number_line, source_of
 from visualpatchworld.induction.reading import Integrator, Reading, table
 from visualpatchworld.induction.reward import Reward, find_reward
 from visualpatchworld.induction.reward_places import named_distances
+from visualpatchworld.induction.saved import PROGRAM, RECORD, equations_record
 from visualpatchworld.induction.search import Found, search_dynamics
 from visualpatchworld.induction.transitions import transitions, wrap
+from visualpatchworld.program.equations import Equations
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.quoting import commented, docstring
 from visualpatchworld.search.reach import AHEAD, reach, touch
@@ -79,10 +85,26 @@ class Discovery:
     errors: Mapping[int, Mapping[str, float]]  # normalised, by horizon, on episodes that were not fitted to
     env_steps: int
     seconds: float
+    rivals: Front = field(default_factory=Front)  # what else was considered, by size and held-out error
 
     @property
     def verdict(self) -> str:
         return self.found.verdict
+
+    @property
+    def equations(self) -> Equations:
+        """The program as equations: `print(found.equations)`, `found.equations.latex`."""
+        return self.program.equations()
+
+    def save(self, folder: Path | str) -> Path:
+        """Write the program and its record into a folder, as `vpw induce` does; `vpw.load` reads both.
+
+        Example: `found.save("runs/pendulum"); vpw.load("runs/pendulum").program`
+        """
+        path = make_folder(Path(folder)) / PROGRAM
+        write_text(path, self.program.text)
+        write_text(path.with_name(RECORD), to_json(summary(self, str(path)), indent=2) + "\n")
+        return path.parent
 
     @property
     def why(self) -> str:
@@ -115,14 +137,17 @@ def discover(
     episodes: int | None = None,
     fields: Mapping[str, str] | None = None,
     held_input: bool = False,
+    grammar: Grammar = Grammar(),
     progress: Progress = lambda _: None,
 ) -> Discovery:
     """A program of the world from at most `budget` of its steps, or
     from its log (its first `episodes`), in about so many seconds of CPU time.
 
     Of a log it is asked whether inputs are held between its rows or on their way to the next one, unless they are given
-    as held.
+    as held. Only the search for sums and rules knows a grammar, so that with one of your own no other search runs.
     """
+    if not grammar.is_default:
+        _check_grammar(world, fields)
     began, clock = time.perf_counter(), Clock.of(seconds - WRITING)
     rng = np.random.default_rng(seed)
     can_act = "reset" in world.powers
@@ -138,12 +163,14 @@ def discover(
     if sum(len(trajectory) for trajectory in data) < 2:
         raise BadTrace(f"{world.name} holds no step to learn from.")
     data, kept_aside = hold_out(data)
-    trial = _lawful(world, data, kept_aside, budget, rng, progress) if not fields else None
+    trial = _lawful(world, data, kept_aside, budget, rng, progress, grammar) if not fields else None
+    if trial is None and not grammar.is_default:
+        raise VpwError("The search that knows your grammar could not solve its equations on this data.")
     # The older search gets all of its time: what the first one takes is counted in rows and terms, not in seconds.
     clock = Clock.of(seconds - WRITING)
     if trial is not None:
         data, kept_aside = list(trial.data), list(trial.aside)
-        if trial.enough:
+        if trial.enough or not grammar.is_default:
             return _written(world, trial, began, clock, budget, rng)
     reading = read_fields(data, world.action_space, given_names(world), world.dt, fields)
     outside = find_outside(reading, data, world.action_space, world.dt, fields)
@@ -197,9 +224,37 @@ def discover(
     known = replace(known, found=found)
     program = write(world, known.whole, known.reward, known.ends, known.inside, errors)
     spent = time.perf_counter() - began
+    whole, rivals = known.whole, front_of_laws(known.whole)
     return Discovery(
-        world.name, known.whole.reading, known.whole, known.reward, known.ends, program, errors, world.env_steps, spent
+        world.name, whole.reading, whole, known.reward, known.ends, program, errors, world.env_steps, spent, rivals
     )
+
+
+def _check_grammar(world: World, fields: Mapping[str, str] | None) -> None:
+    """Refuse a grammar where the only search that knows one would not run."""
+    if fields:
+        raise VpwError("A search with your grammar reads the fields by itself; leave `fields` out, or the grammar.")
+    if len(world.field_names) > MOST_FIELDS:
+        raise VpwError(
+            f"{world.name} has {len(world.field_names)} fields, and a search with your grammar takes at most "
+            f"{MOST_FIELDS}; leave `grammar` and `max_complexity` out."
+        )
+
+
+def front_of_laws(found: Found) -> Front:
+    """The laws of the older search as a front: of each structure the best, the fewest constants first."""
+    best: dict[str, Any] = {}
+    for rival in found.evidence:
+        known = best.get(rival.draft.name)
+        if known is None or rival.error < known.error:
+            best[rival.draft.name] = rival
+    rows = []
+    for name, rival in best.items():
+        shown = equations_record(rival.draft.program) or {"text": [name], "latex": ""}
+        chosen = rival.draft is found.draft or name == found.draft.name
+        line = "; ".join(shown["text"])
+        rows.append(Candidate("", rival.constants, None, float(rival.error), line, shown["latex"], chosen))
+    return Front(tuple(sorted(rows, key=lambda row: (row.terms, row.error))))
 
 
 def _better(trial: Lawful, errors: Mapping[int, Mapping[str, float]]) -> bool:
@@ -232,6 +287,7 @@ def _lawful(
     budget: int,
     rng: np.random.Generator,
     progress: Progress,
+    grammar: Grammar = Grammar(),
 ) -> Trial | None:
     """What sums and rules say of all that was seen, an exact law tried in the rest of the budget; None where they say
     nothing.
@@ -240,7 +296,7 @@ def _lawful(
         return None
 
     def search() -> Lawful:
-        return search_law(data, aside, world.field_names, world.action_space, world.dt, progress)
+        return search_law(data, aside, world.field_names, world.action_space, world.dt, progress, grammar)
 
     undriven = not len(world.action_space)
     smooth = smooth_law(_curves(world, data, aside), world.field_names, world.dt or 1.0, progress) if undriven else None
@@ -292,8 +348,11 @@ def _written(
     reward = find_reward(found.reading, world.action_space, steps, clock.part(RULES_SECONDS).at_least(LEAST_FOR_RULES))
     ends = find_ends(found.reading, steps, distances=named_distances(reward.expression))
     program = write(world, found, reward, ends, Inside(), lawful.errors)
+    rivals = rivals_of(lawful, trial.aside, world.action_space, world.dt)
     spent = time.perf_counter() - began
-    return Discovery(world.name, found.reading, found, reward, ends, program, lawful.errors, world.env_steps, spent)
+    return Discovery(
+        world.name, found.reading, found, reward, ends, program, lawful.errors, world.env_steps, spent, rivals
+    )
 
 
 def _narrowed(
@@ -478,6 +537,7 @@ def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:
         "domain": discovery.world,
         "form": draft.name,
         "sketch": draft.name,
+        "equations": equations_record(discovery.program),
         "laws": [{"law": law, "bodies": list(bodies)} for law, bodies in draft.laws],
         "fields": table(discovery.reading.fields),
         "dt": discovery.reading.dt,
@@ -517,6 +577,7 @@ def summary(discovery: Discovery, path: str | None) -> dict[str, Any]:
             }
             for rival in discovery.found.evidence
         ],
+        "rivals": discovery.rivals.record,
         "normalised_error": {str(horizon): dict(row) for horizon, row in discovery.errors.items()},
         "env_steps": discovery.env_steps,
         "program": path,

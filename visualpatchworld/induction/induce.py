@@ -8,6 +8,7 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -16,9 +17,11 @@ import numpy as np
 from visualpatchworld import __version__
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import VpwError
+from visualpatchworld.files import make_folder, to_json, write_text
 from visualpatchworld.induction.blackbox import BlackBox, black_box, pixel_box
 from visualpatchworld.induction.fit import Fit, fit
 from visualpatchworld.induction.loss import polish_over, search_over
+from visualpatchworld.induction.saved import PROGRAM, RECORD
 from visualpatchworld.induction.select import Evidence, select
 from visualpatchworld.induction.windows import (
     ErrorTable,
@@ -32,6 +35,7 @@ from visualpatchworld.induction.windows import (
     window_length,
 )
 from visualpatchworld.laws.form import Form
+from visualpatchworld.program.equations import Equations
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.source import emit, unfitted
 from visualpatchworld.scene.calibrate import extractor
@@ -58,6 +62,19 @@ class Induction:
     program: Program
     errors: ErrorTable
     seconds: float
+    domain: str  # its name
+
+    @property
+    def equations(self) -> Equations:
+        """The program as equations; laws that are functions stay calls of them."""
+        return self.program.equations()
+
+    def save(self, folder: Path | str) -> Path:
+        """Write the program and its record into a folder, as `vpw induce` does; `vpw.load` reads both."""
+        path = make_folder(Path(folder)) / PROGRAM
+        write_text(path, self.program.text)
+        write_text(path.with_name(RECORD), to_json(_summary(self.domain, self, str(path)), indent=2) + "\n")
+        return path.parent
 
     def __repr__(self) -> str:
         return (
@@ -132,7 +149,7 @@ def induce(
     errors = errors_by_horizon(draft, validation, domain, rng)
     header = _header(domain, form, evidence, errors, recordings, seed)
     program = emit(form, found.values, found.errors, header)
-    return Induction(form, evidence, found, program, errors, time.perf_counter() - began)
+    return Induction(form, evidence, found, program, errors, time.perf_counter() - began, domain.name)
 
 
 def choose_form(
@@ -194,9 +211,13 @@ def _header(
 
 def summary(domain: Domain, induction: Induction, path: str | None) -> dict[str, Any]:
     """The induction as plain data: the fields of `vpw induce --json`."""
+    return _summary(domain.name, induction, path)
+
+
+def _summary(domain: str, induction: Induction, path: str | None) -> dict[str, Any]:
     constants = induction.sketch.constants
     return {
-        "domain": domain.name,
+        "domain": domain,
         "sketch": induction.sketch.name,
         "choices": dict(induction.sketch.choices),
         "constants": {

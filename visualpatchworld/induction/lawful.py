@@ -8,16 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from visualpatchworld.grammar.expr import Expr
+from visualpatchworld.grammar.productions import Grammar
 from visualpatchworld.induction.draft import Draft
+from visualpatchworld.induction.front import Candidate, Front, rate_equation
 from visualpatchworld.induction.reading import Coordinate, Derived, FieldRole, Reading
 from visualpatchworld.induction.search import Found
 from visualpatchworld.program.program import Program
 from visualpatchworld.search.check import followed, rollout_errors
-from visualpatchworld.search.emit import Emitted, emit
+from visualpatchworld.search.emit import Emitted, emit, time_step
 from visualpatchworld.search.find import Law, find_law
+from visualpatchworld.search.front import front_of
 from visualpatchworld.search.rules import events_of, predicted, unexplained
-from visualpatchworld.search.smooth import Smooth, find_smooth
 from visualpatchworld.search.settle import SURE, refit, standard_errors, sureness
+from visualpatchworld.search.smooth import Smooth, find_smooth
 from visualpatchworld.world.log import Curve
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
@@ -67,9 +70,10 @@ def search_law(
     space: ActionSpace,
     dt: float | None,
     progress: Callable[[str], None],
+    grammar: Grammar = Grammar(),
 ) -> Lawful:
     """The law of these episodes, written down and held against those that were kept aside."""
-    law = find_law(data, names, space, progress)
+    law = find_law(data, names, space, progress, grammar)
     return written(law, aside, space, dt)
 
 
@@ -96,6 +100,19 @@ def smooth_law(
         for w, e in zip(rate.weights, found.errors[name], strict=True)
     ]
     return Lawful(found.law, emit(found.law, dt, found.errors), found.held_out, min(sizes, default=np.inf), found)
+
+
+def rivals_of(lawful: Lawful, aside: Sequence[Trajectory], space: ActionSpace, dt: float | None) -> Front:
+    """The front of sums for each field, with errors on episodes that were kept aside."""
+    law, names = lawful.law, lawful.emitted.fields
+    assert law.rows is not None
+    episodes = [trajectory for trajectory in aside if len(trajectory)]
+    rows = []
+    for point in front_of(law, followed(law, episodes, space) if episodes else law.rows):
+        per_second = [weight / (dt or time_step(law) or 1.0) for weight in point.rate.weights]
+        lines = rate_equation(point.field, point.rate.terms, per_second, names)
+        rows.append(Candidate(names[point.field], point.terms, point.bits, point.error, *lines, point.chosen))
+    return Front(tuple(rows))
 
 
 def tried(

@@ -18,7 +18,7 @@ from visualpatchworld.induction.clock import NO_LIMIT, Clock
 from visualpatchworld.induction.march import march
 from visualpatchworld.induction.reading import Reading
 from visualpatchworld.induction.transitions import Transitions, chain_heights, state_atoms, wrap
-from visualpatchworld.program.env import imagine
+from visualpatchworld.program.imagine import imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import Policy, record, replay, whole_numbers
 from visualpatchworld.world.trajectory import Trajectory

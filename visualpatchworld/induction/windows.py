@@ -16,7 +16,8 @@ from jaxtyping import Float
 
 from visualpatchworld.domain import Domain
 from visualpatchworld.errors import BadTrace
-from visualpatchworld.program.env import followed, imagine, locked_followed, locked_shown, shown
+from visualpatchworld.program.env import followed, locked_followed, locked_shown, shown
+from visualpatchworld.program.imagine import imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.rollout import rollout
 from visualpatchworld.program.sandbox import SandboxedWorld

@@ -17,8 +17,8 @@ from jaxtyping import Bool, Float
 from visualpatchworld.errors import CannotWrite, VpwError
 from visualpatchworld.files import write_text
 from visualpatchworld.live.worlds import Aim, Imagination, Motion, Truth
+from visualpatchworld.program.dial import Dial
 from visualpatchworld.program.program import Program
-from visualpatchworld.program.source import Dial
 from visualpatchworld.world.trajectory import Trajectory
 
 if TYPE_CHECKING:  # a drawing shows sessions

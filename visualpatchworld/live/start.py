@@ -14,8 +14,8 @@ from visualpatchworld.live.drawing import Drawing, drawing_of
 from visualpatchworld.live.session import HORIZONS, Goal, Session, begun
 from visualpatchworld.live.worlds import Imagination, LoggedTruth, RunningTruth, Truth
 from visualpatchworld.paper.record import FoundProgram
+from visualpatchworld.program.dial import dials_of
 from visualpatchworld.program.program import load_program, read_program
-from visualpatchworld.program.source import dials_of
 from visualpatchworld.trace.file import read_traces
 from visualpatchworld.world.live import DomainWorld
 from visualpatchworld.world.log import LogWorld

@@ -18,9 +18,10 @@ from jaxtyping import Array, Float
 
 from visualpatchworld.errors import BadState
 from visualpatchworld.plan.return_search import ReturnPlanner, first_population, propose, refit, returns, to_actions
-from visualpatchworld.program.env import Imagined, followed, imagine, shown
+from visualpatchworld.program.dial import Dial
+from visualpatchworld.program.env import followed, shown
+from visualpatchworld.program.imagine import Imagined, imagine
 from visualpatchworld.program.program import BadProgram, Program
-from visualpatchworld.program.source import Dial
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace, NoPower, World
 

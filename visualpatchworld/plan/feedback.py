@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Literal
 from jaxtyping import Array, Bool, Float, Int
 
-from visualpatchworld.program.env import Imagined
+from visualpatchworld.program.imagine import Imagined
 
 TRUE, FALSE = 1.0, -1.0  # the margin of what is true or false without a comparison of numbers
 LEAST_SCALE = 1e-6

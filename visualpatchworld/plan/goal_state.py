@@ -21,7 +21,8 @@ from visualpatchworld.files import from_json
 from visualpatchworld.plan.feedback import FULL_TURN, turns
 from visualpatchworld.plan.return_search import ReturnPlanner, compiled_search, rest_units, to_actions
 from visualpatchworld.plan.reward import NO_LIMIT, Controller, Policy, choose_planner
-from visualpatchworld.program.env import Imagined, imagine, tracker
+from visualpatchworld.program.env import tracker
+from visualpatchworld.program.imagine import Imagined, imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.world.collect import collect
 from visualpatchworld.world.open import open_world

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from visualpatchworld.plan.feedback import Guide, first_guide, guided, improved, shifted_guide
-from visualpatchworld.program.env import Imagined
+from visualpatchworld.program.imagine import Imagined
 from visualpatchworld.program.sandbox import SandboxedWorld
 from visualpatchworld.world.open import Live
 from visualpatchworld.world.world import ActionSpace, World

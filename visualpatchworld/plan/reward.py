@@ -29,7 +29,8 @@ from visualpatchworld.plan.return_search import (
     shifted,
     to_actions,
 )
-from visualpatchworld.program.env import Imagined, imagine, locked_tracker, tracker
+from visualpatchworld.program.env import locked_tracker, tracker
+from visualpatchworld.program.imagine import Imagined, imagine
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.sandbox import SandboxedWorld
 from visualpatchworld.world.collect import record

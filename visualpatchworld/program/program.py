@@ -17,16 +17,17 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from types import CodeType
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
-import jax
-import jax.numpy as jnp
 import numpy
+from jaxtyping import Bool, Float
 
 from visualpatchworld.errors import VpwError, printable
 from visualpatchworld.files import read_text
-from visualpatchworld.program.tracing import NAMES, traceable
 from visualpatchworld.scene.state import StateSpace
+
+if TYPE_CHECKING:  # which this module would else import in a circle
+    from visualpatchworld.program.equations import Equations
 
 Backend = Literal["numpy", "jax"]
 _ARRAY_IMPORTS = ("numpy", "jax.numpy")
@@ -153,6 +154,8 @@ class Program:
             if backend == "numpy":
                 exec(self._numpy_code, namespace)
             else:
+                from visualpatchworld.program.tracing import NAMES  # here: NumPy does without JAX
+
                 namespace |= NAMES
                 exec(self._jax_code, namespace)
         except Exception as error:
@@ -167,8 +170,7 @@ class Program:
         """What went wrong inside the program, as a sentence that names the line."""
         if isinstance(error, BadProgram):
             return error
-        untraceable = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError)
-        said = NO_TRACE if isinstance(error, untraceable) else _said(error)
+        said = NO_TRACE if _is_untraceable(error) else _said(error)
         return BadProgram(f"{self.where(_line(error) or line)}: {said}.")
 
     @cached_property
@@ -177,10 +179,78 @@ class Program:
 
     @cached_property
     def _jax_code(self) -> CodeType:
+        from visualpatchworld.program.tracing import traceable
+
         return self._code(traceable(_ArrayModule("jax.numpy").visit(self._parsed())))
 
     def _code(self, module: ast.Module) -> CodeType:
         return compile(ast.fix_missing_locations(module), str(self.path or "program"), "exec")
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """The names of a state's numbers, in their order; read from the text, of which nothing is run."""
+        classes = [node for node in self.module.body if isinstance(node, ast.ClassDef) and node.name == "State"]
+        named = [node.target for part in classes for node in part.body if isinstance(node, ast.AnnAssign)]
+        found = tuple(target.id for target in named if isinstance(target, ast.Name))
+        if not found:
+            raise BadProgram(f"{self.where()}: the program defines no class 'State' with fields.")
+        return found
+
+    # What the program computes, on arrays whose leading axes are batches: rows one after the other under NumPy, in
+    # double precision; compiled and all at once where an argument is an array of JAX, as inside `jax.vmap`.
+
+    def step(self, state: Float[Any, "*N S"], action: Float[Any, "*N A"]) -> Float[Any, "*N S"]:
+        """The state after an action.
+
+        Example: `after = program.step(state, [0.5])`, `jax.vmap(program.step)(states, actions)`
+        """
+        return self._call("step", state, action)
+
+    def rollout(self, state: Float[Any, "*N S"], actions: Float[Any, "*N H A"]) -> Float[Any, "*N H S"]:
+        """The state after each action."""
+        return self._call("rollout", state, actions)
+
+    def simulate(self, observation: Float[Any, "*N O"], actions: Float[Any, "*N H A"]) -> Float[Any, "*N H O"]:
+        """What is observed after each action, from what is observed now; fields that no observation shows begin at
+        rest.
+        """
+        return self._call("simulate", observation, actions)
+
+    def read(self, observation: Float[Any, "*N O"]) -> Float[Any, "*N S"]:
+        """A state that gives this observation; fields that it does not show are at rest."""
+        return self._call("read", observation)
+
+    def observe(self, state: Float[Any, "*N S"]) -> Float[Any, "*N O"]:
+        """What is observed of a state."""
+        return self._call("observe", state)
+
+    def reward(
+        self, state: Float[Any, "*N S"], action: Float[Any, "*N A"], next_state: Float[Any, "*N S"]
+    ) -> Float[Any, "*N"]:
+        """What a step is worth; zero where the program has no reward."""
+        return self._call("reward", state, action, next_state)
+
+    def terminated(self, state: Float[Any, "*N S"]) -> Bool[Any, "*N"]:
+        """Whether the world ends in the state after a step; never where the program has no end."""
+        return self._call("terminated", state)
+
+    def valid(self, state: Float[Any, "*N S"]) -> Bool[Any, "*N"]:
+        """Whether the laws were seen to hold in a state; everywhere where the program does not say."""
+        return self._call("valid", state)
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        from visualpatchworld.program.calls import call
+
+        return call(self, name, *arguments)
+
+    def equations(self) -> Equations:
+        """The program as equations, read from its syntax tree: nothing of it is run.
+
+        Example: `print(program.equations())`, `program.equations().latex`
+        """
+        from visualpatchworld.program.equations import equations_of
+
+        return equations_of(self)
 
     def check(self, state_space: StateSpace, action_dim: int) -> Program:
         """This program, if it keeps the contract; otherwise `BadProgram` says what is wrong and where."""
@@ -220,6 +290,9 @@ class Program:
         """This program, if JAX can compile it for many states at
         once; otherwise `BadProgram` says which line is in the way.
         """
+        import jax
+        import jax.numpy as jnp
+
         try:
             with _limited():
                 dynamics = self.bind("jax")
@@ -295,6 +368,13 @@ def _limited() -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+
+
+def _is_untraceable(error: BaseException) -> bool:
+    """Whether JAX met a value that decides what is done next; where JAX is not loaded, it did not."""
+    jax = sys.modules.get("jax")
+    kinds = () if jax is None else (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError)
+    return isinstance(error, kinds)
 
 
 def _said(error: BaseException) -> str:

@@ -21,8 +21,8 @@ from visualpatchworld.paper.record import ConstantRecord
 from visualpatchworld.paper.results import NoResults, Results, read_results
 from visualpatchworld.paper.table import as_html
 from visualpatchworld.paper.tables import ABOUT_WORLDS, find_tables, make_table, read_lines
+from visualpatchworld.program.dial import dials_of
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
-from visualpatchworld.program.source import dials_of
 from visualpatchworld.report.page import REPORT, Written, coloured, data_url, in_steps, render
 from visualpatchworld.report.run import check_records, sent
 from visualpatchworld.report.world import (

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from visualpatchworld.errors import VpwError, first_problem
 from visualpatchworld.files import from_json, read_text
 from visualpatchworld.paper.record import INDUCTION, PROGRAM, BadRecord, ConstantRecord, Error
+from visualpatchworld.program.dial import dials_of
 from visualpatchworld.program.program import MOST_BYTES, Program, read_program
-from visualpatchworld.program.source import dials_of
 from visualpatchworld.report.page import REPORT, Chart, Curve, Section, Written, coloured, data_url, svg, write_page
 from visualpatchworld.report.run import LARGEST_FILM, LARGEST_JSON, lies_in, sent
 
@@ -48,6 +48,17 @@ class RivalRecord(Record):
     error: Error
     constants: int = 0
     integrator: str = ""
+
+
+class CandidateRecord(Record):
+    """A row of the front: a sum for the rate of one field, or a whole law."""
+
+    field: str
+    terms: int
+    bits: float | None = None
+    error: Error
+    equation: str
+    chosen: bool = False
 
 
 class ThresholdRecord(Record):
@@ -90,6 +101,7 @@ class WorldRecord(Record):
     verdict: Literal["explained", "valid-inside", "ambiguous", "unexplained"]
     why: str
     candidates: tuple[RivalRecord, ...]
+    rivals: tuple[CandidateRecord, ...] = ()  # records of earlier versions have none
     normalised_error: dict[int, SpreadRecord]
     env_steps: int
     program_hash: str
@@ -261,6 +273,8 @@ def sections() -> dict[str, Section]:
     """What a page is made of; a section that raises a `VpwError` is replaced by its sentence."""
     return {
         "record": lambda run: run.record,
+        "equations": lambda run: run.program.equations(),
+        "typeset": lambda run: [Markup(line) for line in run.program.equations().mathml],
         "listing": lambda run: coloured(run.program.text),
         "meanings": lambda run: {dial.name: dial.meaning for dial in dials_of(run.program)},
         "edited": lambda run: run.edited,

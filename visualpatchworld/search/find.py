@@ -9,8 +9,10 @@ import numpy as np
 from jaxtyping import Bool
 
 from visualpatchworld.grammar.expr import Expr, call, number, product, var
+from visualpatchworld.grammar.productions import Grammar
 from visualpatchworld.search.derived import find_derived
 from visualpatchworld.search.gates import find_events
+from visualpatchworld.search.given import capped, given_terms
 from visualpatchworld.search.hidden import look_for_speeds
 from visualpatchworld.search.library import atoms_of, groups_of, terms_of
 from visualpatchworld.search.memory import Memory
@@ -25,6 +27,7 @@ from visualpatchworld.search.settle import (
     SURE,
     Look,
     Settled,
+    Support,
     first_looks,
     floor_of,
     library_of,
@@ -63,6 +66,8 @@ class Law:
     noise: tuple[str, ...] = ()  # fields that nothing predicts and nothing needs
     missed: int = 0  # rows that the law does not meet, although it is exact elsewhere
     rows: Rows | None = field(default=None, repr=False)
+    # By field: sums that were looked at, the fewest bits first.
+    tried: Mapping[str, tuple[Support, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def exact(self) -> bool:
@@ -76,6 +81,7 @@ def find_law(
     names: Sequence[str],
     space: ActionSpace,
     progress: Callable[[str], None] = lambda _: None,
+    grammar: Grammar = Grammar(),
 ) -> Law:
     """The law of these trajectories; the same data give the same law on any machine."""
     fields = find_fields(trajectories, names)
@@ -83,7 +89,7 @@ def find_law(
     still = {f.columns[0]: float(rows.before[0, k]) for k, f in enumerate(fields) if _never_changes(rows, k)}
     rows = only(rows, [f.name for f in fields if not (f.kind == "steady" and f.columns[0] in still)])
     derived, rows = find_derived(rows)
-    return _law(_Search(rows, progress), derived, still)
+    return _law(_Search(rows, progress, grammar=grammar), derived, still)
 
 
 def _never_changes(rows: Rows, k: int) -> bool:
@@ -99,6 +105,7 @@ class _Search:
     progress: Callable[[str], None]
     rules: tuple[Rule, ...] = ()
     memories: tuple[Memory, ...] = ()
+    grammar: Grammar = field(default_factory=Grammar)
 
     def __post_init__(self):
         self.used = usual(self.rows)
@@ -109,8 +116,8 @@ class _Search:
 
     def first(self) -> None:
         self.progress(f"{len(self.rows)} rows, {len(self.targets)} fields that change")
-        self.library = library_of(self.rows, terms_of(self.atoms), self.used)
-        self.looks = first_looks(self.rows, self.library, self.targets, self.used)
+        self.stock()
+        self.look()
         self.settled = pruned(self.rows, settle(self.rows, self.looks, self.used), self.used)
 
     def centre(self) -> None:
@@ -121,7 +128,6 @@ class _Search:
         assert self.settled is not None
         kept = self.rows, self.atoms, self.looks, self.settled, self.library
         self.rows = shifted(self.rows, offsets)
-        self.atoms = atoms_of(self.rows)
         self.first()
         if self.settled.bits > (1 - SAVED) * kept[3].bits:
             self.rows, self.atoms, self.looks, self.settled, self.library = kept
@@ -155,12 +161,26 @@ class _Search:
         self.progress(f"{int((self.used & ~used).sum())} rows follow another law")
         kept = self.used, self.library, self.looks, self.settled, len(self.open)
         self.used = used
-        self.library = library_of(self.rows, terms_of(self.atoms), used)
-        self.looks = first_looks(self.rows, self.library, self.targets, used)
+        self.stock()
+        self.look()
         self.settled = pruned(self.rows, settle(self.rows, self.looks, used), used)
         self.propose_shapes()
         if len(self.open) >= kept[-1]:
             self.used, self.library, self.looks, self.settled, _ = kept
+
+    def stock(self) -> None:
+        """Fill the library with the terms of the fields as they are now."""
+        self.atoms = atoms_of(self.rows)
+        given = given_terms(self.grammar, self.atoms, self.rows, self.progress)
+        terms = list(dict.fromkeys((*terms_of(self.atoms), *given)))
+        self.library = library_of(self.rows, terms, self.used)
+
+    def look(self) -> None:
+        looks = first_looks(self.rows, self.library, self.targets, self.used)
+        self.looks = {name: self.capped(name, look) for name, look in looks.items()}
+
+    def capped(self, name: str, look: Look) -> Look:
+        return capped(look, self.rows, name, self.used, self.grammar.max_terms)
 
     @property
     def open(self) -> list[str]:
@@ -243,7 +263,8 @@ class _Search:
             # The whole library is asked again: what imitated a shape gives way to the terms that it hid.
             library = self.library.with_terms(self.rows, [*now, *more, *look.terms()])
             found = first_looks(self.rows, library, [name], self.used)[name]
-            looks[name] = replace(found, supports=tuple(dict.fromkeys((*found.supports, *look.supports[:KEPT]))))
+            supports = tuple(dict.fromkeys((*found.supports, *look.supports[:KEPT])))
+            looks[name] = self.capped(name, replace(found, supports=supports))
         return self.settle_again(looks)
 
     def _linear(self) -> tuple[Expr, ...]:
@@ -278,8 +299,7 @@ class _Search:
         others = {name: look for name, look in self.looks.items() if name not in found.places}
         moving = {place: Look(((var(speed),),), (1.0,), 0.5, 0.0) for place, speed in found.places.items()}
         self.looks = {**others, **moving, **found.looks}
-        self.atoms = atoms_of(self.rows)
-        self.library = library_of(self.rows, terms_of(self.atoms), self.used)
+        self.stock()
         sure = sureness(self.rows, self.settled.motion, self.used)
         if min(sure[speed] for speed in found.places.values()) < DOUBTFUL:
             self.rows, self.used, self.targets, self.settled, self.looks, self.atoms, self.library = kept
@@ -306,8 +326,7 @@ class _Search:
         motion = self.settled.motion
         motion = replace(motion, rates={n: r for n, r in motion.rates.items() if n not in noise})
         self.settled = replace(refit(self.rows, motion, self.used), schemes=self.settled.schemes)
-        self.atoms = atoms_of(self.rows)
-        self.library = library_of(self.rows, terms_of(self.atoms), self.used)
+        self.stock()
         return means
 
     def ruled(self) -> tuple[Settled, tuple[Rule, ...], Bool[np.ndarray, "N F"]]:
@@ -348,15 +367,14 @@ class _Search:
         self.memories = (*self.memories, memory)
         self.rules = (*self.rules, *memory.rules)
         rates = {key: Look((rate.terms,), rate.weights, 0.5, 0.0) for key, rate in memory.rates}
-        looks = {**short, name: look, **rates}
+        looks = {**short, name: self.capped(name, look), **rates}
         settled = settle(self.rows, looks, self.used)
         self.looks = {**self.looks, **looks}
         if settled.bits > (1 - SAVED) * kept[3].bits:
             self.rows, self.memories, self.looks, self.settled, self.used, self.rules = kept
             return False
         self.settled = settled
-        self.atoms = atoms_of(self.rows)
-        self.library = library_of(self.rows, terms_of(self.atoms), self.used)
+        self.stock()
         return True
 
 
@@ -382,7 +400,9 @@ def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float
     search.settled = settled
     missed = int(off.any(axis=1).sum())
     open_ = tuple(search.open)
-    return Law(search.rows.fields, settled.motion, rules, derived, constants, open_, noise, missed, search.rows)
+    tried = {name: look.supports for name, look in search.looks.items()}
+    fields = search.rows.fields
+    return Law(fields, settled.motion, rules, derived, constants, open_, noise, missed, search.rows, tried)
 
 
 def _factors(term: Expr) -> list[Expr]:
