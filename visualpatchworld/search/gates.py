@@ -66,7 +66,7 @@ def gated(
             outcome, _ = predicted(rows, version, rules)
             left = residual_bits(rows, targets, outcome) + cost
             changed = [rows.at(name) for name in targets if version.rates.get(name) != motion.rates.get(name)]
-            wrong = unexplained(rows, targets, outcome, used)[:, changed].any(axis=1)
+            wrong = np.asarray(unexplained(rows, targets, outcome, used)[:, changed].any(axis=1))
             if wrong[inside].mean() <= 1 - MET and left < (bits if best is None else best[0]):
                 best = left, version
         if best is None:
@@ -88,7 +88,7 @@ def _versions(
         if bad.sum() < LEAST:
             continue
         for guards, inside in guards_of(pool, bad):
-            if len(guards) > 1 or guards in tried or bad[inside].mean() < 0.5:
+            if len(guards) != 1 or guards in tried or bad[inside].mean() < 0.5:
                 continue
             tried.add(guards)
             outside = _outside(guards[0], rows, inside)
