@@ -5,10 +5,10 @@ from draws import SEED
 from known_worlds import small
 
 from visualpatchworld.grammar.expr import call, var
-from visualpatchworld.search.gates import find_events
+from visualpatchworld.search.gates import gated
 from visualpatchworld.search.motion import Motion, Rate
 from visualpatchworld.search.rows import find_fields, rows_of, usual
-from visualpatchworld.search.rules import predicted, unexplained
+from visualpatchworld.search.rules import find_rules, predicted, unexplained
 
 V, U, TANK = var("v"), var("action_0"), var("tank")
 
@@ -24,7 +24,8 @@ def test_an_empty_tank_switches_the_drive_off():
     rows = rows_of(world.trajectories, find_fields(world.trajectories, world.names), world.space)
     motion = Motion({"v": Rate((V, U), (-0.02, 0.3)), "tank": Rate((call("abs", U),), (-0.03,))})
     targets = ["v", "tank"]
-    motion, rules = find_events(rows, motion, targets, usual(rows))
+    motion = gated(rows, motion, targets, usual(rows))
+    rules = find_rules(rows, motion, targets, usual(rows))
     off = unexplained(rows, targets, predicted(rows, motion, rules)[0], usual(rows)).any(axis=1)
     assert any(term.op == "where" and "tank" in term.variables for term in motion.rates["v"].terms)
     assert off.mean() < 0.01
