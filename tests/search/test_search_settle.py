@@ -14,6 +14,7 @@ from visualpatchworld.search.rows import Rows, find_fields, rows_of
 from visualpatchworld.search.settle import (
     costs_of,
     first_looks,
+    library_of,
     look_at,
     pruned,
     refit,
@@ -42,7 +43,9 @@ def everything(rows: Rows) -> np.ndarray:
 
 def test_a_first_look_has_the_true_terms_among_its_supports():
     _, rows = pendulum_rows()
-    looks = first_looks(rows, terms_of(atoms_of(rows)), ["theta", "speed"], everything(rows))
+    looks = first_looks(
+        rows, library_of(rows, terms_of(atoms_of(rows)), everything(rows)), ["theta", "speed"], everything(rows)
+    )
     assert {call("sin", THETA), SPEED, PUSHED} in [set(s) for s in looks["speed"].supports]
     assert (SPEED,) in looks["theta"].supports
 

@@ -38,8 +38,9 @@ def _places(motion: Motion, targets: Sequence[str]) -> dict[str, str]:
     """By speed, the place that moves by it alone."""
     found = {}
     for place, rate in motion.rates.items():
-        if len(rate.terms) == 1 and rate.terms[0].op == "var" and rate.terms[0].name in targets and place in targets:
-            found[rate.terms[0].name] = place
+        speed = rate.terms[0].name if len(rate.terms) == 1 else ""
+        if speed in targets and place in targets and speed != place:
+            found[speed] = place
     return found
 
 
@@ -50,7 +51,7 @@ def _impacts(
     speeds = [name for name in place_of if off[:, rows.at(name)].sum() >= LEAST]
     for axes in _axes(speeds):
         columns = [rows.at(name) for pair in axes for name in pair]
-        hit = off[:, columns].all(axis=1)
+        hit = np.asarray(off[:, columns].all(axis=1))
         if hit.sum() < LEAST or hit.sum() < TOGETHER * off[:, columns].any(axis=1).sum():
             continue
         gaps = [var(place_of[b]) - var(place_of[a]) for a, b in axes]
