@@ -119,6 +119,8 @@ class _Search:
         self.stock()
         self.look()
         self.settled = pruned(self.rows, settle(self.rows, self.looks, self.used), self.used)
+        if not self.open:  # another integrator may need fewer terms
+            self.compare_schemes()
 
     def centre(self) -> None:
         """Count fields from the zero with which rates get shorter, if all of it then takes fewer bits."""
@@ -211,7 +213,7 @@ class _Search:
     def compare_schemes(self) -> None:
         """With better rates another integrator may be the exact one."""
         assert self.settled is not None
-        again = settle(self.rows, self.short_looks(every=True), self.used)
+        again = pruned(self.rows, settle(self.rows, self.short_looks(every=True), self.used), self.used)
         if again.bits < self.settled.bits:
             self.settled = again
 
