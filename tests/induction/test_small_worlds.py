@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from draws import SEED
+from draws import FIXED, SEED
 from small_worlds import LAWFUL, OLDER, Animal, delay, extra_columns, soft_stop
 
 from visualpatchworld.induction.lawful import Lawful, search_law
@@ -17,7 +17,6 @@ from visualpatchworld.induction.search import search_dynamics
 from visualpatchworld.program.program import Program
 
 KEPT_ASIDE = 2  # episodes
-FIXED = 0  # the seed of constants for the older search
 
 
 @cache
