@@ -5,9 +5,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
-from test_readme import write_log
+from test_readme import Cart, write_log
 
 from visualpatchworld.cli import _any_world, main
 from visualpatchworld.plan import goal_state, reward
@@ -100,6 +101,15 @@ def test_a_program_runs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delitem(__import__("sys").modules, "world_model", raising=False)
     state = typed("reading-a-program.md")["state"]
     assert state.angle != 3.0 and np.isfinite(state).all()
+
+
+def test_use_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.chdir(tmp_path)
+    names = typed("use-from-python.md", env=gym.wrappers.TimeLimit(Cart(), 50))
+    assert "x0_speed' = -X0_DRAG x0_speed + X0_GAIN action[0]" in capsys.readouterr().out
+    assert names["seen"].shape == (8, 20, 2) and names["many"].shape == (1000, 2)
+    assert names["saved"].program.text == names["program"].text
+    assert names["short"].verdict == "explained"
 
 
 def test_worlds_are_environments():

@@ -2,6 +2,7 @@
 
 # ruff: noqa: RUF005  a grammar is a value of its own, not a list
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from visualpatchworld.grammar.expr import call, number, var
 from visualpatchworld.grammar.productions import BadTerm, Grammar, as_grammar, parsed
 
 x, y = var("x"), var("y")
-ATOMS = SimpleNamespace(plain=(x, y), trig=(), inputs=(var("action_0"),), steady=())
+ATOMS: Any = SimpleNamespace(plain=(x, y), trig=(), inputs=(var("action_0"),), steady=())
 NAMES = ("x", "y", "action_0")
 
 

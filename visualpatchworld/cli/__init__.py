@@ -14,10 +14,11 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
+from visualpatchworld import __version__
 from visualpatchworld.cli._options import as_command
 from visualpatchworld.errors import VpwError, printable
 
@@ -82,15 +83,19 @@ def _hear_interrupts() -> list[int]:
 
 def build_app() -> typer.Typer:
     """The application with every verb that is found in this folder."""
-    app = typer.Typer(
-        name="vpw", help=sys.modules["visualpatchworld"].__doc__, add_completion=False, pretty_exceptions_enable=False
-    )
+    app = typer.Typer(name="vpw", help=sys.modules["visualpatchworld"].__doc__, pretty_exceptions_enable=False)
     app.callback(invoke_without_command=True)(_without_verb)
     for _, command in sorted(_commands().items()):
         app.command()(as_command(command))
     for old, new in EARLIER_NAMES.items():
         app.command(old, hidden=True)(as_command(_commands()[new]))
     return app
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"vpw {__version__}")
+        raise typer.Exit
 
 
 def _commands() -> dict[str, Callable[..., None]]:
@@ -108,7 +113,12 @@ def _commands() -> dict[str, Callable[..., None]]:
     return {name: function for name, function in functions if inspect.isfunction(function) and not name.startswith("_")}
 
 
-def _without_verb(context: typer.Context) -> None:
+def _without_verb(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Show the version and exit.", callback=_show_version)
+    ] = False,
+) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
 
