@@ -16,8 +16,8 @@ from visualpatchworld.search.check import followed, rollout_errors
 from visualpatchworld.search.emit import Emitted, emit
 from visualpatchworld.search.find import Law, find_law
 from visualpatchworld.search.rules import events_of, predicted, unexplained
-from visualpatchworld.search.smooth import Smooth, find_smooth
 from visualpatchworld.search.settle import SURE, refit, standard_errors, sureness
+from visualpatchworld.search.smooth import Smooth, find_smooth
 from visualpatchworld.world.log import Curve
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace

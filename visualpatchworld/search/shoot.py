@@ -22,7 +22,7 @@ CALLS = 14  # rollouts of one fit
 TOLERANCE = 1e-4  # of the sum of squares: a step that gains less is the last one
 LONG_GAP = 1.01  # of the usual one: a longer gap takes several steps
 
-States = Float[np.ndarray, "F *B"]
+States = np.ndarray  # fields first, then any batch
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Shot:
 
 
 def roll(
-    slope: Callable[[States], States], start: States, gaps: Float[np.ndarray, "L *S"], usual: float, most: float
-) -> Float[np.ndarray, "L+1 F *B"]:
+    slope: Callable[[States], States], start: States, gaps: Float[np.ndarray, "L S"], usual: float, most: float
+) -> np.ndarray:
     """Rows after these gaps by rk4, in steps of about the usual gap; not a number once beyond the most."""
     found = np.empty((len(gaps) + 1, *start.shape))
     found[0] = state = start
@@ -88,7 +88,7 @@ class _Opened:
             terms.append(tuple(opened))
         return cls(tuple(rates), tuple(weights), tuple(terms), numbers, np.array(values, float))
 
-    def slope(self, names: Sequence[str], values: Float[np.ndarray, "P *B"]) -> Callable[[States], States]:
+    def slope(self, names: Sequence[str], values: np.ndarray) -> Callable[[States], States]:
         order = [names.index(name) for name in self.fields]
         known = {name: values[p] for name, p in self.numbers.items()}
 
@@ -109,7 +109,7 @@ class _Opened:
         found, errors = {}, {}
         for (name, rate), places in zip(rates.items(), self.weights, strict=True):
             ends = [p + 1 + len(term.free_values) for p, term in zip(places, rate.terms, strict=True)]
-            terms = [t.with_free(values[p + 1 : e]) for t, p, e in zip(rate.terms, places, ends, strict=True)]
+            terms = [t.with_free(values[p + 1 : e].tolist()) for t, p, e in zip(rate.terms, places, ends, strict=True)]
             found[name] = Rate(tuple(terms), tuple(float(values[p]) for p in places))
             errors[name] = tuple(tuple(map(float, spread[p:e])) for p, e in zip(places, ends, strict=True))
         return found, errors
@@ -191,7 +191,7 @@ class Shooting:
         done = least_squares(
             lambda p: both(p)[0],
             start,
-            lambda p: both(p)[1],
+            lambda p: both(p)[1],  # pyright: ignore[reportArgumentType]
             method="lm",
             x_scale=scale,
             max_nfev=calls,
