@@ -5,12 +5,16 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from visualpatchworld.grammar.expr import var
+from visualpatchworld.induction.discover import discover
+from visualpatchworld.program.env import imagine
 from visualpatchworld.search.motion import Rate
 from visualpatchworld.search.shoot import Shooting, roll, slope_of
 from visualpatchworld.search.smooth import find_smooth
 from visualpatchworld.search.smooth_rates import find_rates, form_of
 from visualpatchworld.search.smooth_terms import libraries_of, shapes_of
 from visualpatchworld.search.weak import curves_of, noise_of
+from visualpatchworld.world.log import LogWorld
+from visualpatchworld.world.log_table import Columns, recording_of_table
 
 
 def solved(rates, start, end=10.0, rows=300):
@@ -86,6 +90,20 @@ def test_columns_that_stand_still_are_constants():
     found = find_smooth([(times, np.column_stack([rows, np.full(len(rows), 3.5)]))], ["x", "v", "g"], float(times[1]))
     assert found is not None
     assert found.law.constants == {2: 3.5} and "g" not in found.law.motion.rates
+
+
+def test_a_log_with_uneven_times_gets_an_accurate_program():
+    times, rows = thinned(*solved(prey, [1.3, 0.7]))
+    table = {"t": times, "hare": rows[:, 0], "lynx": rows[:, 1]}
+    found = discover(LogWorld(recording_of_table(table, "log", Columns(action=())), "log"))
+    assert found.verdict == "explained" and "uneven" not in found.why
+    dt, start = found.reading.dt, np.array([0.5, 1.5])  # a start that was never seen
+    world = imagine(found.program, "numpy")
+    state = world.read(start)
+    for _ in range(40):
+        state = world.step(state, np.zeros(0))
+    true = solve_ivp(lambda _, x: prey(x), (0.0, 40 * dt), start, rtol=1e-9, atol=1e-12).y[:, -1]
+    assert np.asarray(world.observe(state)) == pytest.approx(true, rel=0.01)
 
 
 @pytest.mark.parametrize("growing", [False, True])
