@@ -67,7 +67,7 @@ def test_what_cannot_be_used_is_refused():
     with pytest.raises(BadTerm, match="names 'z'; the search knows x, y, action_0"):
         Grammar(("x * z",)).terms(ATOMS, NAMES)
     with pytest.raises(BadTerm, match="not an expression"):
-        Grammar((lambda atoms: [np.sin],)).terms(ATOMS, NAMES)
+        Grammar((lambda atoms: [np.sin],)).terms(ATOMS, NAMES)  # pyright: ignore
     with pytest.raises(BadTerm, match="not 3"):
         vpw.grammar + [3]  # pyright: ignore
     with pytest.raises(BadTerm, match="a list of productions"):

@@ -376,6 +376,16 @@ def test_a_log_can_only_be_read():
         world.step(np.zeros(1))
 
 
+def test_an_undriven_log_keeps_its_times_and_its_rows_across_gaps(tmp_path: Path):
+    times = [0.0, 0.1, 0.2, 0.5, 0.6, 0.7, 0.8, 1.2]
+    lines = ["t,x", *(f"{t},{t * t}" for t in times)]
+    (tmp_path / "log.csv").write_text("\n".join(lines), encoding="utf-8")
+    world = open_world(tmp_path / "log.csv", columns=Columns(action=()))
+    assert isinstance(world, LogWorld)
+    ((seen, rows),) = world.curves
+    assert seen.tolist() == times and rows[:, 0].tolist() == [t * t for t in times]
+
+
 def test_the_reference_logs_are_read(reference: Path):
     pendulum = opened(reference / "real" / "single_pendulum.npz")
     assert (len(pendulum.logged()), len(pendulum.held_out()), pendulum.dt) == (4, 2, pytest.approx(0.001))

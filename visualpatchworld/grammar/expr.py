@@ -130,7 +130,7 @@ class Expr:
     def __truediv__(self, other: Expr | float) -> Expr:
         return Expr("div", (self, as_expr(other)))
 
-    def __pow__(self, other: float) -> Expr:
+    def __pow__(self, other: Expr | float) -> Expr:
         return Expr("pow", (self, as_expr(other)))
 
     def __neg__(self) -> Expr:

@@ -42,7 +42,8 @@ def beam(
 ) -> list[list[tuple[int, ...]]]:
     """The supports of each size, from one group of columns on, that leave the smallest sum of squares.
 
-    Columns have unit length; supports to begin with join those of their size. A group comes as a whole: what each choice of an action does is one table.
+    Columns have unit length; supports to begin with join those of their size. A group comes as a whole: what each
+    choice of an action does is one table.
     """
     groups = [(j,) for j in range(len(cross))] if groups is None else groups
     widest = max(map(len, groups))

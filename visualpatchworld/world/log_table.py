@@ -241,8 +241,9 @@ def recording_of_table(table: Mapping[str, Any], name: str, columns: Columns = C
         over = terminated is not None and seen_end and _truth(table[terminated][max(start, end - 2) : end])
         episodes.append(Trajectory(seen, done[:-1], rewards, over))
     choices = True if labels and len(labels) == len(action) else None
-    timed = time is not None and dt is not None and columns.dt is None and not action
-    curves = _curves(table[time], [table[key] for key in state], whole) if timed else ()
+    curves = ()
+    if time is not None and dt is not None and columns.dt is None and not action:
+        curves = _curves(table[time], [table[key] for key in state], whole)
     return Recording(
         tuple(episodes),
         tuple(state),
