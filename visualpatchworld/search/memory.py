@@ -15,12 +15,13 @@ from jaxtyping import Float
 
 from visualpatchworld.grammar.expr import Expr, call, number, var
 from visualpatchworld.search.motion import Rate
-from visualpatchworld.search.rows import Field, Rows
+from visualpatchworld.search.rows import Field, Rows, choice_name
 from visualpatchworld.search.rules import Rule, before
 
 DELAYS = (1, 2, 3, 4, 5)  # steps that an action may take to act
 LAGS = tuple(np.linspace(0.15, 0.97, 14))  # how much of an actuator's old value is left after a step
 PERIODS = range(2, 21)  # steps of a hidden timer
+LAGGED = " lagged"  # ends the name of a slow actuator
 NO_CHOICE = -1.0  # waits in a queue where no choice was made yet
 LEVELS = 9  # quantiles between which both thresholds of a switch are looked for
 
@@ -104,24 +105,23 @@ def _past(rows: Rows, column: np.ndarray, steps: int, nothing: float) -> np.ndar
 
 
 def lag(rows: Rows, name: str, left: float) -> Memory:
-    """An actuator that follows an action, `left` of its old value remaining after a step."""
-    field = f"{name}_lagged"
-    wanted = rows.inputs[name]
-    if name in rows.choices:
-        return Memory(f"{name} lagged", (), np.zeros((len(rows), 0)), np.zeros((len(rows), 0)), ())
-    start, end = np.zeros(len(rows)), np.zeros(len(rows))
+    """An actuator that follows an action, `left` of its old value remaining after a step; one for each choice."""
+    wanted = [choice_name(name, c) for c in range(rows.choices[name])] if name in rows.choices else [name]
+    fields = [f"{name}_lagged_{c}" if name in rows.choices else f"{name}_lagged" for c in range(len(wanted))]
+    asked = np.stack([rows.inputs[column] for column in wanted], axis=1)
+    start, end = np.zeros_like(asked), np.zeros_like(asked)
     for t in range(int(rows.time.max()) + 1):
         here = np.flatnonzero(rows.time == t)
         start[here] = end[here - 1] if t else 0.0
-        end[here] = left * start[here] + (1 - left) * wanted[here]
-    rate = Rate((var(name), var(field)), (1 - left, left - 1))
+        end[here] = left * start[here] + (1 - left) * asked[here]
+    pairs = list(zip(wanted, fields, strict=True))
     return Memory(
-        f"{name} lagged",
-        (Field(field, ()),),
-        start[:, None],
-        end[:, None],
-        ((var(name), var(field)),),
-        rates=((field, rate),),
+        f"{name}{LAGGED}",
+        tuple(Field(field, ()) for field in fields),
+        start,
+        end,
+        tuple((var(column), var(field)) for column, field in pairs),
+        rates=tuple((field, Rate((var(column), var(field)), (1 - left, left - 1))) for column, field in pairs),
         bits=30.0,
     )
 

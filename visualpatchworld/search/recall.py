@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 from visualpatchworld.grammar.expr import Expr, call, number, product, var
 from visualpatchworld.search.library import Atoms
-from visualpatchworld.search.memory import Memory, lag, memories, switch, switches, timers
+from visualpatchworld.search.memory import LAGGED, Memory, lag, memories, switch, switches, timers
 from visualpatchworld.search.motion import Motion, Stages
 from visualpatchworld.search.propose import between, proposals
 from visualpatchworld.search.regress import score_tests
@@ -57,7 +57,7 @@ def recall(
     if best is None or best[0] > BETTER * (start.bits if motion is not None else min(look.bits, start.bits)):
         return None
     _, _, memory, found = best
-    if memory.name.endswith("lagged"):
+    if memory.name.endswith(LAGGED):
         memory = _polished_lag(rows, memory, name, used, found)
         found = _with_memory(rows, base, memory, name, used, ends, motion, polish=True) or found
     return memory, found
@@ -148,7 +148,7 @@ def _short(term: Expr) -> bool:
 
 def _polished_lag(rows: Rows, memory: Memory, name: str, used: np.ndarray, look: Look) -> Memory:
     """The same actuator, with the share of its old value that the terms of a look fit best."""
-    action, terms = memory.seen[0][0].name, look.supports[0]
+    action, terms = memory.name.removesuffix(LAGGED), look.supports[0]
     target = rows.change[used, rows.at(name)]
 
     def off(left: float) -> float:
