@@ -26,6 +26,7 @@ from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 
 HORIZONS = (1, 5, 25)
+ROUNDED = 0.01  # of standard errors: constants that noise ties together are not rounded one by one
 FITS = 2.0  # times the noise: what rollouts of a law of curves may be off
 MISSED = 0.002  # of new rows that a law may miss before it is searched for again
 RIGHT = 0.01  # of the spread of motion: what an exact law may be off on new episodes, nine times of ten
@@ -99,7 +100,9 @@ def smooth_law(
         for name, rate in found.law.motion.rates.items()
         for w, e in zip(rate.weights, found.errors[name], strict=True)
     ]
-    return Lawful(found.law, emit(found.law, dt, found.errors), found.held_out, min(sizes, default=np.inf), found)
+    return Lawful(
+        found.law, emit(found.law, dt, found.errors, ROUNDED), found.held_out, min(sizes, default=np.inf), found
+    )
 
 
 def rivals_of(lawful: Lawful, aside: Sequence[Trajectory], space: ActionSpace, dt: float | None) -> Front:

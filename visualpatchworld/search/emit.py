@@ -57,9 +57,14 @@ def shortest(value: float, tolerance: float) -> float:
     return value
 
 
-def emit(law: Law, dt: float | None, errors: Mapping[str, tuple[tuple[float, ...], ...]]) -> Emitted:
-    """The program of a law; `errors` has the standard errors of each rate's weights and inner numbers, per step."""
-    return _Emitter(law, dt or time_step(law) or 1.0, errors).emitted()
+def emit(
+    law: Law, dt: float | None, errors: Mapping[str, tuple[tuple[float, ...], ...]], rounded: float = 1.0
+) -> Emitted:
+    """The program of a law; `errors` has the standard errors of each rate's weights and inner numbers, per step.
+
+    Numbers are rounded by up to the given share of their standard errors.
+    """
+    return _Emitter(law, dt or time_step(law) or 1.0, errors, rounded).emitted()
 
 
 def time_step(law: Law) -> float | None:
@@ -72,8 +77,8 @@ def time_step(law: Law) -> float | None:
 
 
 class _Emitter:
-    def __init__(self, law: Law, dt: float, errors: Mapping[str, tuple[tuple[float, ...], ...]]):
-        self.law, self.dt, self.errors = law, dt, errors
+    def __init__(self, law: Law, dt: float, errors: Mapping[str, tuple[tuple[float, ...], ...]], rounded: float):
+        self.law, self.dt, self.errors, self.rounded = law, dt, errors, rounded
         self.names = _Names()
         self.inputs = law.rows.inputs if law.rows is not None else {}
         self.fields = self._field_names()
@@ -168,12 +173,12 @@ class _Emitter:
         """A term with its inner numbers named, its constant's name, and its sign."""
         word, slug = self._role(name, term)
         sign, size = (-1.0 if weight < 0 else 1.0), abs(weight)
-        tolerance = max(spread[0], 1e-9 * size)
+        tolerance = max(self.rounded * spread[0], 1e-9 * size)
         value = shortest(size, tolerance)
         inner = []
         for k, number_ in enumerate(term.free_values):
             error = spread[1 + k] if 1 + k < len(spread) else 0.0
-            inner.append((shortest(number_, max(error, 1e-9 * abs(number_))), error))
+            inner.append((shortest(number_, max(self.rounded * error, 1e-9 * abs(number_))), error))
         named = self._named_numbers(term, slug, inner)
         self.laws.append((word or str(term.with_free([round(v, 6) for v, _ in inner])), self._place_of(name)))
         if value == 1.0 and term.op != "number" and not any("_is_" in name for name in term.variables):
