@@ -30,7 +30,8 @@ from visualpatchworld.search.settle import (
     look_at,
 )
 
-SHARES = (0.0, 0.5, 1.0, 0.25, 0.75)  # of the later of two pushes in a second difference, the usual ones first
+COARSE = (0.0, 0.5, 1.0)  # shares of the later of two pushes in a second difference
+SHARES = (*COARSE, 0.25, 0.75)  # the last ones are tried beside the best of the others
 NEAR = 0.2  # between the share that was found and that of an integrator which is tried: the shares are that far apart
 FIRST_SUBSTEPS = (1, 2, 5)  # that are tried before sums are settled; others come after
 LOOKS = 3  # at speeds, each with better ones than before
@@ -327,7 +328,7 @@ def look_for_speeds(
     places = {name: speed_name(rows, name) for name in names}
     best: tuple[float, float, dict[str, Look]] | None = None
     for share in SHARES:
-        if best is not None and abs(share - best[1]) > 0.3:
+        if best is not None and share not in COARSE and abs(share - best[1]) > 0.3:
             continue
         speeds = differences(rows, list(places), share)
         frame, calm = _frame(rows, places, speeds, used)

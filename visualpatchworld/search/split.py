@@ -52,6 +52,8 @@ def one_side(
             here = float(np.median(off[side]))
             if usual is None:
                 usual = here
+                if usual <= floor:  # one law meets all rows
+                    return None
             elif here <= max(FAR_BETTER * usual, floor):
                 met = used & (off <= OUTLYING * max(here, floor))
                 if best is None or met.sum() > best[0]:
