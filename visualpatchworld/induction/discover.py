@@ -36,7 +36,7 @@ from visualpatchworld.induction.reward import Reward, find_reward
 from visualpatchworld.induction.reward_places import named_distances
 from visualpatchworld.induction.saved import PROGRAM, RECORD, equations_record
 from visualpatchworld.induction.search import Found, search_dynamics
-from visualpatchworld.induction.transitions import transitions, wrap
+from visualpatchworld.induction.transitions import Transitions, transitions, wrap
 from visualpatchworld.program.equations import Equations
 from visualpatchworld.program.program import Program
 from visualpatchworld.program.quoting import commented, docstring
@@ -367,18 +367,42 @@ def _narrowed(
     left = budget - world.env_steps if "reset" in world.powers and lawful.holds else 0
     if left >= LEAST_TRIAL and not any(t.terminated for t in seen):
         seen = [*seen, *reach(world, lawful.law, round(TRIALS[0] * left), rng)]
-    names = {f"state.{lawful.emitted.fields[f.name]}": k for k, f in enumerate(lawful.law.fields)}
+    places = {lawful.emitted.fields[f.name]: k for k, f in enumerate(lawful.law.fields)}
     while "reset" in world.powers and lawful.holds and budget - world.env_steps >= AHEAD:
-        ends = find_ends(reading, transitions(reading, seen))
-        open_ = [t for t in ends.thresholds if t.expression in names and t.also is None]
-        wide = max(open_, key=lambda t: t.bracket[1] - t.bracket[0], default=None)
-        if wide is None or wide.bracket[1] - wide.bracket[0] <= NARROW * max(map(abs, wide.bracket)):
+        brackets = _separators(reading, transitions(reading, seen))
+        name = max((n for n in brackets if n in places), key=lambda n: brackets[n][0], default=None)
+        if name is None or brackets[name][0] <= NARROW:
             break
-        nearer = touch(world, lawful.law, names[wide.expression], wide.bracket, budget - world.env_steps, rng)
+        nearer = touch(world, lawful.law, places[name], brackets[name][1], budget - world.env_steps, rng)
         if not len(nearer):
             break
         seen = [*seen, nearer]
     return seen
+
+
+def _separators(reading: Reading, steps: Transitions) -> dict[str, tuple[float, tuple[float, float]]]:
+    """By field, a bracket of a threshold that ends may lie beyond: how wide it is for the field's values, and where.
+
+    Several fields may separate the few ends that were seen; going into the widest bracket tells which of them are
+    wrong. If no single threshold does, those of the ends that were found are narrowed down.
+    """
+    found = {}
+    if not steps.ended.any() or steps.ended.all():
+        return found
+    sizes = dict(zip(steps.names, np.maximum(np.abs(steps.after).max(axis=0), 1e-12), strict=True))
+    for k, name in enumerate(steps.names):
+        for sign in (1.0, -1.0):
+            value = sign * steps.after[:, k]
+            low, high = float(value[~steps.ended].max()), float(value[steps.ended].min())
+            if high > low:
+                found[name] = (high - low) / sizes[name], (low, high) if sign > 0 else (-high, -low)
+    if found:
+        return found
+    for threshold in find_ends(reading, steps).thresholds:
+        name, (low, high) = threshold.expression.removeprefix("state."), threshold.bracket
+        if name in sizes and threshold.also is None:
+            found[name] = max(found.get(name, (0.0,)), ((high - low) / sizes[name], (low, high)))
+    return found
 
 
 def given_names(world: World) -> tuple[str, ...] | None:
