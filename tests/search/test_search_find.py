@@ -256,3 +256,25 @@ def test_no_clock_decides_what_is_found(path: Path):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         assert not [name for name in names if any(name == t or name.startswith(f"{t}.") for t in timed)]
+
+
+def test_a_switch_with_memory_is_found_beside_a_column_of_noise(rng: np.random.Generator):
+    low, high, on = -rng.uniform(0.2, 0.3), rng.uniform(0.2, 0.3), rng.uniform(0.6, 0.9)
+    noise = np.random.default_rng(SEED + 1)
+
+    def step(state: np.ndarray, u: np.ndarray) -> list[float]:
+        x, mode = state
+        mode = 1.0 if x < low else 0.0 if x > high else mode
+        return [x + 0.1 * (on * mode - 0.4 + 0.7 * u[0]), mode]
+
+    world = small(
+        step,
+        lambda r: [r.uniform(-0.5, 0.5), 0.0],
+        ["x", "n"],
+        rng,
+        observe=lambda s: (s[0], noise.normal()),
+        episodes=12,
+    )
+    law = find_law(world.trajectories, world.names, world.space)
+    assert law.noise == ("n",) and not law.open
+    assert all("n" not in rate.variables for rate in law.motion.rates.values())

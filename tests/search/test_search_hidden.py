@@ -8,9 +8,10 @@ from known_worlds import Pendulum, Small
 from visualpatchworld.grammar.expr import call, var
 from visualpatchworld.search.check import followed, rollout_errors
 from visualpatchworld.search.find import find_law
-from visualpatchworld.search.hidden import differences, share_of, successors
+from visualpatchworld.search.hidden import differences, share_of
 from visualpatchworld.search.motion import Scheme
 from visualpatchworld.search.rows import Field, rows_of
+from visualpatchworld.search.speeds import successors
 from visualpatchworld.world.trajectory import Trajectory
 
 DT = 0.1

@@ -6,9 +6,9 @@ from draws import SEED
 from known_worlds import Small, small
 
 from visualpatchworld.search.library import atoms_of
+from visualpatchworld.search.look import look_at
 from visualpatchworld.search.recall import recall
 from visualpatchworld.search.rows import find_fields, rows_of
-from visualpatchworld.search.settle import look_at
 
 
 def queue_world(rng: np.random.Generator, late: int) -> Small:

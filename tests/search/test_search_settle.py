@@ -8,21 +8,12 @@ from draws import SEED
 from known_worlds import Pendulum, Small, integrated, small
 
 from visualpatchworld.grammar.expr import call, number, var
+from visualpatchworld.search.fit import costs_of, standard_errors, sureness
 from visualpatchworld.search.library import atoms_of, terms_of
+from visualpatchworld.search.look import first_looks, library_of, look_at
 from visualpatchworld.search.motion import Motion, Rate, Scheme
 from visualpatchworld.search.rows import Rows, find_fields, rows_of
-from visualpatchworld.search.settle import (
-    costs_of,
-    first_looks,
-    library_of,
-    look_at,
-    pruned,
-    refit,
-    schemes_for,
-    settle,
-    standard_errors,
-    sureness,
-)
+from visualpatchworld.search.settle import pruned, refit, schemes_for, settle
 
 THETA, SPEED, PUSHED = var("theta"), var("speed"), var("action_0")
 

@@ -17,9 +17,10 @@ from visualpatchworld.program.program import Program
 from visualpatchworld.search.check import followed, rollout_errors
 from visualpatchworld.search.emit import Emitted, emit, time_step
 from visualpatchworld.search.find import Law, find_law
+from visualpatchworld.search.fit import SURE, standard_errors, sureness
 from visualpatchworld.search.front import front_of
 from visualpatchworld.search.rules import events_of, predicted, unexplained
-from visualpatchworld.search.settle import SURE, refit, standard_errors, sureness
+from visualpatchworld.search.settle import refit
 from visualpatchworld.search.smooth import Smooth, find_smooth
 from visualpatchworld.world.log import Curve
 from visualpatchworld.world.trajectory import Trajectory

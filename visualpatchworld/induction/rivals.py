@@ -392,4 +392,4 @@ def ranked(evidence: Sequence[Rival]) -> list[Rival]:
         # rollouts end.
         return sum(float(np.log2(max(error, 1e-7))) for error in (e.error, e.error_p90, e.one_step))
 
-    return sorted(evidence, key=lambda e: (round(left(e)), e.constants))
+    return sorted(evidence, key=lambda e: (np.nan_to_num(np.round(left(e)), nan=np.inf), e.constants))

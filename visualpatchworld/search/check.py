@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from visualpatchworld.search.find import Law
-from visualpatchworld.search.hidden import solved, successors
 from visualpatchworld.search.rows import Rows, action_name, only, rows_of, usual
 from visualpatchworld.search.rules import predicted
+from visualpatchworld.search.speeds import solved, successors
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from visualpatchworld.grammar.expr import Expr, call, columns, number, total, var
+from visualpatchworld.search.fit import costs_of
 from visualpatchworld.search.library import atoms_of
 from visualpatchworld.search.regress import best_sums
 from visualpatchworld.search.rows import Rows, only
-from visualpatchworld.search.settle import costs_of
 
 EXACT = 12.0  # floors that an identity may leave in any row
 MOST_ROWS = 800

@@ -11,32 +11,20 @@ from jaxtyping import Bool
 from visualpatchworld.grammar.expr import Expr, call, number, product, var
 from visualpatchworld.grammar.productions import Grammar
 from visualpatchworld.search.derived import find_derived
+from visualpatchworld.search.fit import SURE, Support, floor_of, sureness
 from visualpatchworld.search.gates import find_events
 from visualpatchworld.search.given import capped, given_terms
 from visualpatchworld.search.hidden import look_for_speeds
 from visualpatchworld.search.library import atoms_of, groups_of, terms_of
+from visualpatchworld.search.look import Look, first_looks, library_of
 from visualpatchworld.search.memory import Memory
-from visualpatchworld.search.motion import Motion
+from visualpatchworld.search.motion import Motion, Rate
 from visualpatchworld.search.propose import proposals, without_imitations
 from visualpatchworld.search.recall import recall
 from visualpatchworld.search.regress import data_bits
 from visualpatchworld.search.rows import LEAST_FREE, Field, Rows, find_fields, only, rows_of, shifted, usual
 from visualpatchworld.search.rules import Rule, events_of, predicted, unexplained
-from visualpatchworld.search.settle import (
-    EXACT,
-    SURE,
-    Look,
-    Settled,
-    Support,
-    first_looks,
-    floor_of,
-    library_of,
-    pruned,
-    refit,
-    settle,
-    sureness,
-    with_cuts,
-)
+from visualpatchworld.search.settle import EXACT, Settled, pruned, refit, settle, with_cuts
 from visualpatchworld.search.split import one_side
 from visualpatchworld.world.trajectory import Trajectory
 from visualpatchworld.world.world import ActionSpace
@@ -324,8 +312,10 @@ class _Search:
         }
         self.rows = only(self.rows, [name for name in self.rows.names if name not in noise])
         self.targets = [name for name in self.targets if name not in noise]
-        self.looks = {name: look for name, look in self.looks.items() if name not in noise}
         motion = self.settled.motion
+        self.looks = {
+            name: _without(look, motion.rates[name], noise) for name, look in self.looks.items() if name not in noise
+        }
         motion = replace(motion, rates={n: r for n, r in motion.rates.items() if n not in noise})
         self.settled = replace(refit(self.rows, motion, self.used), schemes=self.settled.schemes)
         self.stock()
@@ -405,6 +395,12 @@ def _law(search: _Search, derived: Mapping[int, Expr], still: Mapping[int, float
     tried = {name: look.supports for name, look in search.looks.items()}
     fields = search.rows.fields
     return Law(fields, settled.motion, rules, derived, constants, open_, noise, missed, search.rows, tried)
+
+
+def _without(look: Look, rate: Rate, names: Sequence[str]) -> Look:
+    """The look without supports that need these fields, the present rate first."""
+    kept = (s for s in look.supports if not any(term.variables & set(names) for term in s))
+    return replace(look, supports=tuple(dict.fromkeys((rate.terms, *kept))), weights=rate.weights)
 
 
 def _factors(term: Expr) -> list[Expr]:

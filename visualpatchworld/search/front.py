@@ -8,12 +8,12 @@ import numpy as np
 
 from visualpatchworld.grammar.expr import Expr
 from visualpatchworld.search.find import Law
+from visualpatchworld.search.fit import Support, costs_of, floor_of
 from visualpatchworld.search.given import num_terms
 from visualpatchworld.search.motion import Rate, averages
 from visualpatchworld.search.regress import weights_of
 from visualpatchworld.search.rows import Rows, free_rows
 from visualpatchworld.search.rules import events_of
-from visualpatchworld.search.settle import Support, costs_of, floor_of
 
 BETTER = 0.9  # of the error of a shorter sum: less gain is not worth another row
 MOST_SUMS = 60  # of one field that are compared

@@ -14,13 +14,13 @@ import numpy as np
 from jaxtyping import Bool
 
 from visualpatchworld.grammar.expr import Expr, call, number
+from visualpatchworld.search.fit import costs_of, floor_of
 from visualpatchworld.search.guards import LEAST, guards_of, pool_of
 from visualpatchworld.search.library import atoms_of
 from visualpatchworld.search.motion import Motion, Rate, averages
 from visualpatchworld.search.regress import best_sums, data_bits
 from visualpatchworld.search.rows import ATOM, Rows
 from visualpatchworld.search.rules import Rule, find_rules, predicted, residual_bits, unexplained
-from visualpatchworld.search.settle import costs_of, floor_of
 
 MOST_GATES = 3
 MET = 0.9  # of the rows inside that a gate is to explain

@@ -10,10 +10,11 @@ from jaxtyping import Bool
 
 from visualpatchworld.grammar.expr import Expr, columns
 from visualpatchworld.grammar.productions import Grammar
+from visualpatchworld.search.fit import Support, costs_of, floor_of
 from visualpatchworld.search.library import Atoms, groups_of
+from visualpatchworld.search.look import Look
 from visualpatchworld.search.regress import data_bits, steady_weights
 from visualpatchworld.search.rows import Rows, free_rows
-from visualpatchworld.search.settle import Look, Support, costs_of, floor_of
 
 
 def given_terms(grammar: Grammar, atoms: Atoms, rows: Rows, progress: Callable[[str], None]) -> list[Expr]:

@@ -12,12 +12,12 @@ from scipy.optimize import minimize_scalar
 
 from visualpatchworld.grammar.expr import Expr, call, number, product, var
 from visualpatchworld.search.library import Atoms
+from visualpatchworld.search.look import Look, look_at
 from visualpatchworld.search.memory import LAGGED, Memory, lag, memories, switch, switches, timers
 from visualpatchworld.search.motion import Motion, Stages
 from visualpatchworld.search.propose import between, proposals
 from visualpatchworld.search.regress import score_tests
 from visualpatchworld.search.rows import Rows
-from visualpatchworld.search.settle import Look, look_at
 
 ENDS = (0.0, 0.5)  # of a step, beside that of the look before
 LAG_REACH = 0.07  # around the grid's best share: a bit more than the grid's own steps

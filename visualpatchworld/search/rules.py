@@ -16,11 +16,11 @@ from scipy.optimize import minimize
 
 from visualpatchworld.grammar.expr import FIXED_BITS, NUMBER_BITS, Expr, call, number, var
 from visualpatchworld.search.contact import contacts
+from visualpatchworld.search.fit import floor_of
 from visualpatchworld.search.guards import FALSE_ALARM, LEAST, Pool, before, guards_of, pool_of, stumps
 from visualpatchworld.search.motion import Both, Events, Motion, States
 from visualpatchworld.search.regress import data_bits
 from visualpatchworld.search.rows import Rows
-from visualpatchworld.search.settle import floor_of
 
 OFF = 60.0  # floors: a residual beyond is not explained
 OFF_MEDIANS = 30.0  # the same in medians of what a law leaves, where it is not exact

@@ -12,10 +12,10 @@ import numpy as np
 from jaxtyping import Bool
 
 from visualpatchworld.grammar.expr import Expr, columns, var
+from visualpatchworld.search.fit import costs_of, floor_of
 from visualpatchworld.search.library import groups_of
 from visualpatchworld.search.regress import OUTLYING, best_sums
 from visualpatchworld.search.rows import Rows
-from visualpatchworld.search.settle import costs_of, floor_of
 
 ENDS = (0.0, 0.5)  # where in a step terms are taken
 CUTS = (0.3, 0.5, 0.7)  # quantiles of an expression at which rows are split
